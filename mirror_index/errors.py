@@ -1,0 +1,103 @@
+"""Every error the library raises: what happened, to which value, where, and what to do about it."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """Exit status of the command line, the same for every verb."""
+
+    DONE = 0
+    FAILED = 1
+    USAGE = 2
+    QUARANTINED = 3
+    BUSY = 75
+
+
+class MirrorIndexError(Exception):
+    """Base of the family: one sentence on what failed, and optionally the value, the place and the remedy.
+
+    Args:
+        what: what went wrong, in a sentence without a full stop.
+        value: the offending value, shown with `repr` (shortened past 200 characters).
+        where: file, row or record it happened at, e.g. ``"names.tsv, line 12"``.
+        remedy: what the user can do about it.
+    """
+
+    exit_code: ExitCode = ExitCode.FAILED
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        value: object = None,
+        where: str | None = None,
+        remedy: str | None = None,
+    ) -> None:
+        self.what = what
+        self.value = value
+        self.where = where
+        self.remedy = remedy
+        super().__init__(self._message())
+
+    def _message(self) -> str:
+        parts = [self.what]
+        if self.value is not None:
+            shown = repr(self.value)
+            parts.append(f": {shown if len(shown) <= 200 else shown[:197] + '...'}")
+        if self.where is not None:
+            parts.append(f" ({self.where})")
+        if self.remedy is not None:
+            parts.append(f". {self.remedy}")
+        return "".join(parts)
+
+
+class UsageError(MirrorIndexError):
+    """An argument or option that cannot be used as given."""
+
+    exit_code = ExitCode.USAGE
+
+
+class SourceError(MirrorIndexError):
+    """A source file that cannot be read at all: missing, empty of rows, unknown format, absent column."""
+
+
+class EncoderError(MirrorIndexError):
+    """An encoder that cannot be loaded, saved, exported or run."""
+
+
+class EncoderMismatchError(EncoderError):
+    """An encoder other than the one a collection was built with."""
+
+
+class TuningError(MirrorIndexError):
+    """Tuning that cannot start or did not succeed, e.g. too few distinct strings."""
+
+
+class NoGainError(TuningError):
+    """Tuning that did not help although a gain was required."""
+
+
+class CollectionError(MirrorIndexError):
+    """A collection that cannot be opened, created or changed as asked."""
+
+
+class CollectionCorruptError(CollectionError):
+    """A collection whose files disagree with what was committed."""
+
+
+class CollectionBusyError(CollectionError):
+    """Another process is writing to the collection."""
+
+    exit_code = ExitCode.BUSY
+
+
+class FilterError(UsageError):
+    """A ``--where`` expression that cannot be parsed or holds something that is not allowed."""
+
+
+class QuarantineError(MirrorIndexError):
+    """Rows were quarantined although the caller asked for none, or a policy forbids going on."""
+
+    exit_code = ExitCode.QUARANTINED
