@@ -1,0 +1,68 @@
+"""Text to token ids, with the audit of what was cut and what was not known. No torch here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mirror_index.vectors import BoolVector, IntVector
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class Tokenised:
+    """Token ids of each text within the limit, and the audit columns of `vectors.Encoded`."""
+
+    ids: list[list[int]]
+    tokens: IntVector
+    truncated: BoolVector
+    unknown: BoolVector
+
+
+class FastTokeniser:
+    """A Rust tokenizer with a recipe's limit and prompt; shared by every way of running a model.
+
+    Args:
+        tokenizer: taken over: its padding and truncation are set here.
+        max_length: tokens kept per text, special tokens included.
+        prompt: put before every text.
+        pad_id: id that fills the right of a batch.
+        unknown_id: id that stands for text the vocabulary cannot spell; None if there is none.
+    """
+
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        *,
+        max_length: int,
+        prompt: str = "",
+        pad_id: int = 0,
+        unknown_id: int | None = None,
+    ) -> None:
+        self.pad_id = pad_id
+        self._tokenizer = tokenizer
+        self._prompt = prompt
+        self._unknown_id = unknown_id
+        self._special = tokenizer.num_special_tokens_to_add(False)
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(max_length)
+
+    def __call__(self, texts: Sequence[str]) -> Tokenised:
+        """Tokenise in input order."""
+        encodings = self._tokenizer.encode_batch_fast([self._prompt + text for text in texts])
+        ids = [encoding.ids for encoding in encodings]
+        return Tokenised(
+            ids=ids,
+            tokens=np.fromiter(map(self._full_length, encodings), np.int64, len(ids)),
+            truncated=np.fromiter((bool(e.overflowing) for e in encodings), np.bool_, len(ids)),
+            unknown=np.fromiter((self._unknown_id in row for row in ids), np.bool_, len(ids)),
+        )
+
+    def _full_length(self, encoding: Any) -> int:  # noqa: ANN401 - the Rust class has no stub
+        rest = sum(len(piece.ids) - self._special for piece in encoding.overflowing)
+        return len(encoding.ids) + rest
