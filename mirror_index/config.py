@@ -24,7 +24,6 @@ class Precision(str, Enum):
     FLOAT32 = "float32"
     BFLOAT16 = "bfloat16"
     FLOAT16 = "float16"
-    INT8 = "int8"
 
 
 class Preset(str, Enum):
@@ -61,7 +60,8 @@ class EncoderConfig:
 
     Attributes:
         pooling: None means what the encoder's folder says, else masked mean.
-        max_length: tokens read per text, special tokens included; None means the encoder's own limit.
+        max_length: tokens read per text, special tokens included; None means the encoder's own
+            limit.
         prompt: text put before every input, None means the encoder's own (usually none).
         device: "auto", "cpu", "cuda" or "cuda:N".
         precision: arithmetic of the bulk path.
@@ -106,9 +106,17 @@ class MirrorConfig:
         drophead: probability to drop a whole attention head; with drophead, `dropout` should be 0.
         strings: at most this many distinct strings, sampled with `seed`.
         batch_size: string pairs a step.
-        synonyms: use pairs of names of one concept as positives as well, when the source has concepts.
+        synonyms: use pairs of names of one concept as positives as well, when the source has
+            concepts.
+        warmup: share of the steps over which the learning rate rises; above 0 it then falls
+            linearly to 0, at 0 it is constant, as published.
+        synonym_pairs: at most this many pairs of names of one concept an epoch.
+        synonym_learning_rate: learning rate when synonyms are used.
+        synonym_tau: temperature when synonyms are used.
+        synonym_warmup: `warmup` when synonyms are used.
         held_out: share of the strings (at most 1,000) kept unseen for the before/after card.
-        require_gain: raise when the card shows no gain; `keep` forces the tuned weights to be saved.
+        require_gain: raise when the card shows no gain; `keep` forces the tuned weights to be
+            saved.
     """
 
     preset: Preset = Preset.SENTENCE
@@ -125,6 +133,10 @@ class MirrorConfig:
     pooling: Pooling | None = None
     strings: int = 10_000
     synonyms: bool = True
+    synonym_pairs: int = 20_000
+    synonym_learning_rate: float = 1e-4
+    synonym_tau: float = 0.05
+    synonym_warmup: float = 0.1
     seed: int = 33
     device: str = "auto"
     precision: Precision = Precision.AUTO
@@ -144,7 +156,12 @@ class MirrorConfig:
         _require(
             self.learning_rate > 0, "learning_rate must be positive", self.learning_rate, "Try 2e-5"
         )
-        for name in ("drophead", "held_out", "warmup"):
+        for name in ("synonym_pairs", "synonym_learning_rate", "synonym_tau"):
+            value = getattr(self, name)
+            _require(
+                value > 0, f"{name} must be positive", value, "Use synonyms=False to go without"
+            )
+        for name in ("drophead", "held_out", "warmup", "synonym_warmup"):
             value = getattr(self, name)
             _require(0 <= value < 1, f"{name} must be in [0, 1)", value, "Give a share such as 0.1")
         _require(
@@ -154,11 +171,24 @@ class MirrorConfig:
             "The paper uses 0.1",
         )
         _require(self.max_length >= 3, "max_length must be at least 3", self.max_length, "Try 50")
+        _require(
+            not (self.keep and self.require_gain),
+            "keep and require_gain exclude each other",
+            None,
+            "Use one of them",
+        )
+        _require(
+            self.held_out > 0 or self.keep,
+            "with held_out 0 no gain can be shown",
+            self.held_out,
+            "Hold out a share such as 0.1, or use keep",
+        )
 
     @classmethod
-    def for_preset(cls, preset: Preset, **changes: Any) -> MirrorConfig:
+    def for_preset(cls, preset: Preset, **changes: object) -> MirrorConfig:
         """Return the published settings of a level, with `changes` applied on top."""
-        return cls(**{"preset": preset, **_PRESETS[preset], **changes})
+        settings: dict[str, Any] = {"preset": preset, **_PRESETS[preset], **changes}
+        return cls(**settings)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -191,7 +221,7 @@ class IndexSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchOptions:
-    """One search. `where` is an SQL-like expression over metadata and `id`, `text`, `concept_id`, `scope`."""
+    """One search; `where` is an SQL-like expression over `id`, `text` and metadata."""
 
     k: int = 10
     where: str | None = None
@@ -232,8 +262,8 @@ class ReadOptions:
 
     Attributes:
         format: "auto" (by file name), or txt, csv, tsv, jsonl, parquet, sqlite, obo.
-        text_column: None means `text`, `name`, `label`, `title` or `sentence`, whichever is there, or
-            the only column.
+        text_column: None means `text`, `name`, `label`, `title` or `sentence`, whichever is there,
+            or the only column.
         id_column: None means `id` or `_id` when there is one, else ids are row numbers.
         concept_column: makes the rows names of concepts.
         scope_column: column with the kind of each name (preferred, exact, synonym, ...).

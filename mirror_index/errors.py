@@ -16,7 +16,7 @@ class ExitCode(IntEnum):
 
 
 class MirrorIndexError(Exception):
-    """Base of the family: one sentence on what failed, and optionally the value, the place and the remedy.
+    """Base of the family: what failed, and optionally the value, the place and the remedy.
 
     Args:
         what: what went wrong, in a sentence without a full stop.
@@ -60,7 +60,7 @@ class UsageError(MirrorIndexError):
 
 
 class SourceError(MirrorIndexError):
-    """A source file that cannot be read at all: missing, empty of rows, unknown format, absent column."""
+    """A source that cannot be read at all: missing, of unknown format, without its column."""
 
 
 class EncoderError(MirrorIndexError):

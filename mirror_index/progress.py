@@ -1,4 +1,4 @@
-"""How long work reports on itself; the library is silent, the command line plugs in progress bars."""
+"""How long work reports on itself; the library is silent, the command line shows bars."""
 
 from __future__ import annotations
 

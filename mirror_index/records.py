@@ -14,8 +14,9 @@ Metadata = Mapping[str, Scalar]
 def normalise_text(text: str) -> str:
     """Return the form under which two texts count as the same and are encoded once.
 
-    Unicode NFC; every run of white space (line breaks included) becomes one space; ends are trimmed.
-    Case, punctuation and everything else stay: the tokenizer of the encoder decides about those.
+    Unicode NFC; every run of white space (line breaks included) becomes one space; ends are
+    trimmed. Case, punctuation and everything else stay: the tokenizer of the encoder decides about
+    those.
     """
     return " ".join(unicodedata.normalize("NFC", text).split())
 
@@ -89,10 +90,10 @@ class Concept:
     line: int | None = None
 
     def records(self) -> Iterator[Record]:
-        """Yield one record per distinct name: the label under the concept's id, synonyms under ``id#name``.
+        """Yield a record per distinct name: the label under the id, others under ``id#name``.
 
-        A name that occurs twice keeps its best scope (label, exact, narrow, broad, related). An obsolete
-        concept yields nothing.
+        A name that occurs twice keeps its best scope (label, exact, narrow, broad, related). An
+        obsolete concept yields nothing.
         """
         if self.obsolete:
             return
@@ -134,8 +135,8 @@ class Hit:
     """One search result: `score` is the exact cosine in [-1, 1], `rank` counts from 1.
 
     `path` says how it was found: "exact", "candidates" (an approximate index, re-scored exactly) or
-    "widened" (the approximate index gave too few, so the search was widened). `legs` gives the rank in
-    each leg of a hybrid search, e.g. ``{"dense": 3, "words": 1}``.
+    "widened" (the approximate index gave too few, so the search was widened). `legs` gives the
+    rank in each leg of a hybrid search, e.g. ``{"dense": 3, "words": 1}``.
     """
 
     query: str
@@ -161,7 +162,7 @@ class LinkStatus(str, Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A concept proposed for a mention, with the name that brought it and how that name was matched."""
+    """A concept proposed for a mention, with the name that brought it and how it was matched."""
 
     concept_id: str
     label: str
@@ -174,10 +175,11 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """The answer for one mention; the concept fields are None unless `status` is linked or ambiguous.
+    """The answer for one mention; concept fields are None unless it is linked or ambiguous.
 
-    `score` is the cosine (1.0 for an exact-layer match), `probability` the calibrated chance that the
-    concept is right, `margin` the probability gap to the runner-up, `trace` the steps taken in order.
+    `score` is the cosine (1.0 for an exact-layer match), `probability` the calibrated chance that
+    the concept is right, `margin` the probability gap to the runner-up, `trace` the steps taken in
+    order.
     """
 
     mention: str

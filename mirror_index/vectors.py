@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from mirror_index.errors import MirrorIndexError
 
 FloatMatrix = NDArray[np.float32]
+FloatVector = NDArray[np.float32]
 IntVector = NDArray[np.int64]
 BoolVector = NDArray[np.bool_]
 
@@ -49,7 +50,7 @@ class EncoderLike(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 (hex) over weights, tokenizer and recipe: equal exactly when the vectors mean the same."""
+        """SHA-256 (hex) over weights, tokenizer, recipe: equal when the vectors mean the same."""
         ...
 
     def encode(self, texts: Sequence[str]) -> FloatMatrix:
@@ -61,7 +62,7 @@ class EncoderLike(Protocol):
         ...
 
     def save(self, folder: Path) -> None:
-        """Write the encoder as a folder that `load_encoder`, transformers and sentence-transformers open."""
+        """Write a folder that `load_encoder`, transformers and sentence-transformers open."""
         ...
 
 
@@ -73,8 +74,8 @@ def check_unit_rows(
     Any float or integer dtype and memory order is converted; rows are normalised.
 
     Raises:
-        MirrorIndexError: not two-dimensional, another number of columns than `dim`, or rows that hold
-            NaN, Inf or only zeros (the first ten row numbers are named).
+        MirrorIndexError: not two-dimensional, another number of columns than `dim`, or rows that
+            hold NaN, Inf or only zeros (the first ten row numbers are named).
     """
     array = np.asarray(matrix)
     if array.ndim != 2 or not (

@@ -1,4 +1,4 @@
-"""A deterministic encoder for tests that are not about encoders: hashed character trigrams, no torch."""
+"""A deterministic encoder for tests that are not about encoders: hashed trigrams, no torch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mirror_index.vectors import Encoded, FloatMatrix
 
 
 class HashEncoder:
-    """Unit vectors from signed, hashed character n-grams (1 to 3); similar spellings are near each other.
+    """Unit vectors from signed, hashed character n-grams (1 to 3): similar spellings are near.
 
     `salt` changes the "weights": another salt is another encoder with another fingerprint.
     """

@@ -1,19 +1,192 @@
-"""The arithmetic of bulk encoding."""
+"""The arithmetic of bulk encoding: its precision, and a lean forward pass for BERT-shaped models.
+
+On a CPU with bfloat16 instructions most of the time of a small encoder goes into linear layers,
+whose weights can be packed once, and much of the rest into attention over many very short texts,
+where two plain batched products beat a fused kernel. The lean pass does just that; every other
+model and device runs its transformers module in the chosen dtype. Tests hold both to the float32
+module.
+"""
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
 import torch
+from torch.nn import functional
 
 from mirror_index.config import Precision
+from mirror_index.errors import EncoderError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+Forward = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+
+_DTYPES = {
+    Precision.FLOAT32: torch.float32,
+    Precision.BFLOAT16: torch.bfloat16,
+    Precision.FLOAT16: torch.float16,
+}
+_BERT_SHAPED = {"bert", "roberta", "xlm-roberta", "camembert"}
+
+
+def cpu_has_bfloat16() -> bool:
+    """Return whether this CPU multiplies bfloat16 in hardware (AVX-512 BF16 or AMX)."""
+    return any(
+        check()
+        for name in ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
+        if (check := getattr(torch.cpu, name, None)) is not None
+    )
 
 
 def resolve_precision(wish: Precision, device: torch.device) -> Precision:
-    return Precision.FLOAT32 if wish is Precision.AUTO else wish
+    """Return the arithmetic for a device: the one asked for, or the fastest faithful one.
+
+    Raises:
+        EncoderError: float16 on a CPU, where it is slower than float32 and unsafe for some models.
+    """
+    if wish is Precision.FLOAT16 and device.type == "cpu":
+        raise EncoderError(
+            "float16 is for GPUs", value=device.type, remedy="Use --precision auto on a CPU"
+        )
+    if wish is not Precision.AUTO:
+        return wish
+    if device.type == "cuda":
+        return Precision.BFLOAT16 if torch.cuda.is_bf16_supported() else Precision.FLOAT16
+    return Precision.BFLOAT16 if cpu_has_bfloat16() else Precision.FLOAT32
 
 
-class BulkModel:
-    def __init__(self, model, precision):
-        self.model = model
+def bulk_forward(model: PreTrainedModel, precision: Precision) -> Forward:
+    """Return a function from (ids, mask), both (batch, length) int64, to the last hidden layer.
 
-    def __call__(self, ids, mask):
-        return self.model(input_ids=ids, attention_mask=mask).last_hidden_state
+    The hidden layer is (batch, length, dim) in the dtype of `precision`; `model` stays float32.
+    """
+    if precision is Precision.FLOAT32:
+        return _module_forward(model)
+    if precision is Precision.BFLOAT16 and model.device.type == "cpu" and _is_bert_shaped(model):
+        return LeanBert(model)
+    return _module_forward(copy.deepcopy(model).to(_DTYPES[precision]).eval())
+
+
+def _module_forward(model: PreTrainedModel) -> Forward:
+    def forward(ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        hidden: torch.Tensor = model(input_ids=ids, attention_mask=mask).last_hidden_state
+        return hidden
+
+    return forward
+
+
+def _is_bert_shaped(model: PreTrainedModel) -> bool:
+    config = model.config
+    return (
+        config.model_type in _BERT_SHAPED
+        and config.hidden_act == "gelu"
+        and getattr(config, "position_embedding_type", "absolute") in {"absolute", None}
+    )
+
+
+class _Linear:
+    """A bfloat16 linear layer, its weights packed for oneDNN where torch can, with fused GELU."""
+
+    def __init__(self, layers: list[torch.nn.Linear], *, gelu: bool = False) -> None:
+        weight = torch.cat([layer.weight.detach() for layer in layers]).bfloat16()
+        self.bias = torch.cat([layer.bias.detach() for layer in layers]).bfloat16()
+        self.gelu = gelu
+        self.packed = hasattr(torch.ops.mkldnn, "_reorder_linear_weight")
+        self.weight = torch.ops.mkldnn._reorder_linear_weight(weight) if self.packed else weight
+
+    def __call__(self, rows: torch.Tensor) -> torch.Tensor:
+        if self.packed:
+            post: tuple[str, list[float], str]
+            post = ("gelu", [], "none") if self.gelu else ("none", [], "")
+            out: torch.Tensor = torch.ops.mkldnn._linear_pointwise(
+                rows, self.weight, self.bias, *post
+            )
+            return out
+        out = functional.linear(rows, self.weight, self.bias)
+        return functional.gelu(out) if self.gelu else out
+
+
+class _Norm:
+    def __init__(self, layer: torch.nn.LayerNorm) -> None:
+        self.weight = layer.weight.detach().bfloat16()
+        self.bias = layer.bias.detach().bfloat16()
+        self.shape, self.eps = layer.normalized_shape, layer.eps
+
+    def __call__(self, rows: torch.Tensor) -> torch.Tensor:
+        return functional.layer_norm(rows, self.shape, self.weight, self.bias, self.eps)
+
+
+@dataclass(slots=True)
+class _Layer:
+    query_key_value: _Linear
+    attention_out: _Linear
+    attention_norm: _Norm
+    up: _Linear
+    down: _Linear
+    norm: _Norm
+
+
+class LeanBert:
+    """Forward pass of a BERT-shaped encoder (arXiv 1810.04805): bfloat16, CPU, inference only.
+
+    Embeddings stay float32 and are shared with `model`; the layers are packed bfloat16 copies.
+    """
+
+    def __init__(self, model: PreTrainedModel) -> None:
+        body: Any = model
+        config = model.config
+        self.embeddings = body.embeddings
+        self.heads = config.num_attention_heads
+        self.head_dim = config.hidden_size // self.heads
+        self.layers = [
+            _Layer(
+                query_key_value=_Linear(
+                    [
+                        layer.attention.self.query,
+                        layer.attention.self.key,
+                        layer.attention.self.value,
+                    ]
+                ),
+                attention_out=_Linear([layer.attention.output.dense]),
+                attention_norm=_Norm(layer.attention.output.LayerNorm),
+                up=_Linear([layer.intermediate.dense], gelu=True),
+                down=_Linear([layer.output.dense]),
+                norm=_Norm(layer.output.LayerNorm),
+            )
+            for layer in body.encoder.layer
+        ]
+
+    def __call__(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Return the last hidden layer, (batch, length, dim) bfloat16."""
+        batch, length = ids.shape
+        rows = self.embeddings(input_ids=ids).bfloat16().view(batch * length, -1)
+        blocked = None
+        if not bool(mask.all()):
+            blocked = torch.zeros(mask.shape, dtype=torch.bfloat16)
+            blocked.masked_fill_(mask == 0, torch.finfo(torch.bfloat16).min)
+        for layer in self.layers:
+            context = self._attend(layer.query_key_value(rows), blocked, batch, length)
+            rows = layer.attention_norm(layer.attention_out(context) + rows)
+            rows = layer.norm(layer.down(layer.up(rows)) + rows)
+        hidden: torch.Tensor = rows.view(batch, length, -1)
+        return hidden
+
+    def _attend(
+        self, projected: torch.Tensor, blocked: torch.Tensor | None, batch: int, length: int
+    ) -> torch.Tensor:
+        heads, head_dim = self.heads, self.head_dim
+        split = projected.view(batch, length, 3, heads, head_dim).permute(2, 0, 3, 1, 4)
+        query, key, value = split.reshape(3, batch * heads, length, head_dim)
+        scores = torch.baddbmm(
+            projected.new_zeros(()), query, key.transpose(1, 2), beta=0, alpha=head_dim**-0.5
+        )
+        if blocked is not None:
+            scores = scores.view(batch, heads, length, length) + blocked[:, None, None, :]
+            scores = scores.view(batch * heads, length, length)
+        context = torch.bmm(torch.softmax(scores, dim=-1), value)
+        context = context.view(batch, heads, length, head_dim).transpose(1, 2)
+        return context.reshape(batch * length, heads * head_dim)

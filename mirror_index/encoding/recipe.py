@@ -1,4 +1,4 @@
-"""How one encoder turns text into vectors: read from and written to a model folder. No torch here."""
+"""How an encoder turns text into vectors: read from and written to its folder. No torch here."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ class Recipe:
 
     def changed_by(self, config: EncoderConfig) -> Recipe:
         """Return the recipe with what `config` sets explicitly."""
-        wishes = {
-            "pooling": config.pooling,
-            "max_length": config.max_length,
-            "prompt": config.prompt,
-        }
-        return replace(self, **{key: value for key, value in wishes.items() if value is not None})
+        return replace(
+            self,
+            pooling=self.pooling if config.pooling is None else config.pooling,
+            max_length=self.max_length if config.max_length is None else config.max_length,
+            prompt=self.prompt if config.prompt is None else config.prompt,
+        )
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -85,7 +85,7 @@ def read_recipe(folder: Path, model_limit: int) -> Recipe:
     if own:
         if int(own["format_version"]) > FORMAT_VERSION:
             raise EncoderError(
-                f"{RECIPE_FILE} has format version {own['format_version']}, newer than this version",
+                f"{RECIPE_FILE} has format {own['format_version']}, newer than this version reads",
                 where=str(folder),
                 remedy="Upgrade mirror-index",
             )
@@ -155,7 +155,12 @@ def write_recipe(folder: Path, recipe: Recipe, fingerprint: str, dim: int) -> No
         "pooling_mode_mean_sqrt_len_tokens": False,
     }
     modules = [
-        {"idx": index, "name": str(index), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        {
+            "idx": index,
+            "name": str(index),
+            "path": path,
+            "type": f"sentence_transformers.models.{kind}",
+        }
         for index, (path, kind) in enumerate(
             [("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Normalize", "Normalize")]
         )

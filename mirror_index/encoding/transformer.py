@@ -1,26 +1,28 @@
-"""Bulk encoding with torch: any transformers encoder, one text at a time in meaning, batched in fact."""
+"""Bulk encoding with torch: one text at a time in meaning, batched in fact."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
 
 from mirror_index.config import EncoderConfig, Precision
-from mirror_index.encoding.batching import token_budget_batches
-from mirror_index.encoding.fastpath import BulkModel, resolve_precision
+from mirror_index.encoding.batching import Batch, token_budget_batches
+from mirror_index.encoding.fastpath import Forward, bulk_forward, resolve_precision
 from mirror_index.encoding.pooling import pool
 from mirror_index.encoding.recipe import Recipe, write_recipe
 from mirror_index.encoding.tokenising import FastTokeniser, Tokenised
+from mirror_index.encoding.workers import run_on_cores
 from mirror_index.errors import EncoderError
-from mirror_index.vectors import Encoded, FloatMatrix
+from mirror_index.vectors import Encoded, FloatMatrix, FloatVector, IntVector
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -47,8 +49,8 @@ def resolve_device(wish: str) -> torch.device:
 class TransformerEncoder:
     """A transformers model with a pooling recipe; an `EncoderLike`.
 
-    The float32 model is the reference; `config.precision` chooses the arithmetic of the bulk path, which
-    keeps the cosine to the reference above 0.999 (bfloat16, float16) or 0.99 (int8).
+    The float32 model is the reference; `config.precision` chooses the arithmetic of the bulk path,
+    which keeps the cosine to the reference above 0.999.
 
     Args:
         model: an encoder body without a head, float32; taken over and put in eval mode.
@@ -88,12 +90,12 @@ class TransformerEncoder:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 (hex) over float32 weights by name, tokenizer and recipe; pooler heads do not count."""
+        """SHA-256 (hex) over float32 weights (without pooler), tokenizer and recipe."""
         return _fingerprint(self.model, self.tokenizer, self.recipe)
 
     @cached_property
-    def _bulk(self) -> BulkModel:
-        return BulkModel(self.model, self.precision)
+    def _forward(self) -> Forward:
+        return bulk_forward(self.model, self.precision)
 
     def encode(self, texts: Sequence[str]) -> FloatMatrix:
         """Return (len(texts), dim) float32 unit rows in the order of `texts`."""
@@ -101,56 +103,56 @@ class TransformerEncoder:
 
     def encode_audited(self, texts: Sequence[str]) -> Encoded:
         """Like `encode`, with token counts, truncation and unknown-token flags."""
-        parts = [
-            self._encode_window(texts[start : start + WINDOW])
-            for start in range(0, len(texts), WINDOW)
-        ]
-        if not parts:
-            parts = [self._empty()]
+        vectors = np.empty((len(texts), self.dim), dtype=np.float32)
+        audits: list[Tokenised] = []
+        for start, window in self._windows(texts):
+            audits.append(window)
+            batches = token_budget_batches(
+                window.ids, self.config.batch_tokens, self._tokenise.pad_id
+            )
+            for done in run_on_cores(self._encode_batch, batches, self.device):
+                vectors[start + done.rows] = done.vectors
+        _check_finite(vectors, texts)
         return Encoded(
-            vectors=np.concatenate([part.vectors for part in parts]),
-            tokens=np.concatenate([part.tokens for part in parts]),
-            truncated=np.concatenate([part.truncated for part in parts]),
-            unknown=np.concatenate([part.unknown for part in parts]),
+            vectors=vectors,
+            tokens=np.concatenate([audit.tokens for audit in audits] or [np.empty(0, np.int64)]),
+            truncated=np.concatenate([a.truncated for a in audits] or [np.empty(0, np.bool_)]),
+            unknown=np.concatenate([a.unknown for a in audits] or [np.empty(0, np.bool_)]),
         )
+
+    def encode_reference(self, text: str) -> FloatVector:
+        """Return the (dim,) vector of one text alone, in float32: what faster ways must equal."""
+        ids = torch.tensor([self._tokenise([text]).ids[0]], device=self.device)
+        mask = torch.ones_like(ids)
+        with torch.inference_mode():
+            hidden = self.model(input_ids=ids, attention_mask=mask).last_hidden_state
+            vector: FloatVector = pool(hidden, mask, self.recipe.pooling)[0].cpu().numpy()
+        return vector
 
     def tokenise(self, texts: Sequence[str]) -> Tokenised:
         """Return token ids within the limit, with the audit columns."""
         return self._tokenise(texts)
 
-    def _encode_window(self, texts: Sequence[str]) -> Encoded:
-        tokenised = self._tokenise(texts)
-        vectors = np.empty((len(texts), self.dim), dtype=np.float32)
-        batches = token_budget_batches(
-            tokenised.ids, self.config.batch_tokens, self._tokenise.pad_id
-        )
-        with torch.inference_mode():
-            for batch in batches:
-                ids = torch.from_numpy(batch.ids).to(self.device)
-                mask = torch.from_numpy(batch.mask).to(self.device)
-                rows = pool(self._bulk(ids, mask), mask, self.recipe.pooling)
-                vectors[batch.rows] = rows.cpu().numpy()
-        if not np.isfinite(vectors).all():
-            bad = int(np.flatnonzero(~np.isfinite(vectors).all(axis=1))[0])
-            raise EncoderError(
-                "the encoder returned NaN or Inf",
-                value=texts[bad],
-                remedy="Try --precision float32; if it stays, the weights are damaged",
-            )
-        return Encoded(
-            vectors=vectors,
-            tokens=tokenised.tokens,
-            truncated=tokenised.truncated,
-            unknown=tokenised.unknown,
-        )
+    def _windows(self, texts: Sequence[str]) -> Iterator[_Window]:
+        """Yield tokenised windows; the next one is tokenised while the caller works on this one."""
+        starts = range(0, len(texts), WINDOW)
+        with ThreadPoolExecutor(max_workers=1) as ahead:
+            futures = [
+                ahead.submit(self._tokenise, texts[start : start + WINDOW]) for start in starts[:1]
+            ]
+            for start in starts:
+                window = futures.pop().result()
+                if start + WINDOW < len(texts):
+                    following = texts[start + WINDOW : start + 2 * WINDOW]
+                    futures.append(ahead.submit(self._tokenise, following))
+                yield _Window(start, window)
 
-    def _empty(self) -> Encoded:
-        return Encoded(
-            vectors=np.empty((0, self.dim), dtype=np.float32),
-            tokens=np.empty(0, dtype=np.int64),
-            truncated=np.empty(0, dtype=np.bool_),
-            unknown=np.empty(0, dtype=np.bool_),
-        )
+    def _encode_batch(self, batch: Batch) -> _Rows:
+        with torch.inference_mode():
+            ids = torch.from_numpy(batch.ids).to(self.device)
+            mask = torch.from_numpy(batch.mask).to(self.device)
+            rows = pool(self._forward(ids, mask), mask, self.recipe.pooling)
+        return _Rows(batch.rows, rows.cpu().numpy())
 
     def save(self, folder: Path) -> None:
         """Write a folder that `load_encoder`, transformers and sentence-transformers open."""
@@ -165,6 +167,26 @@ class TransformerEncoder:
         from mirror_index.encoding.export import export_onnx  # loads torch.onnx, seconds
 
         export_onnx(self, folder)
+
+
+class _Window(NamedTuple):
+    start: int
+    tokenised: Tokenised
+
+
+class _Rows(NamedTuple):
+    rows: IntVector
+    vectors: FloatMatrix
+
+
+def _check_finite(vectors: FloatMatrix, texts: Sequence[str]) -> None:
+    finite = np.isfinite(vectors).all(axis=1)
+    if not finite.all():
+        raise EncoderError(
+            "the encoder returned NaN or Inf",
+            value=texts[int(np.flatnonzero(~finite)[0])],
+            remedy="Try --precision float32; if it stays, the weights are damaged",
+        )
 
 
 @contextmanager
@@ -202,9 +224,7 @@ def _fast_tokeniser(tokenizer: PreTrainedTokenizerBase, recipe: Recipe) -> FastT
     )
 
 
-def _fingerprint(
-    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, recipe: Recipe
-) -> str:
+def _fingerprint(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, recipe: Recipe) -> str:
     digest = hashlib.sha256()
     for name, tensor in sorted(model.state_dict().items()):
         if name.startswith("pooler.") or not tensor.is_floating_point():

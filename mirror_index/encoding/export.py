@@ -1,0 +1,102 @@
+"""The float32 ONNX copy of an encoder: ids and mask in, unit rows out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from mirror_index.config import Pooling
+from mirror_index.encoding.onnx import ONNX_FILE, OnnxEncoder
+from mirror_index.encoding.pooling import pool
+from mirror_index.encoding.recipe import RECIPE_FILE, read_json
+from mirror_index.errors import EncoderError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+    from mirror_index.encoding.transformer import TransformerEncoder
+
+TOLERANCE = 0.99999
+"""Lowest cosine of the copy to the float32 model that is accepted at export."""
+
+_PROBES = ("a", "What the copy says must be what the model says.", "α-synuclein (SNCA), 3.5 mg")
+
+
+class _Pooled(torch.nn.Module):
+    def __init__(self, model: PreTrainedModel, pooling: Pooling) -> None:
+        super().__init__()
+        self.model = model
+        self.pooling = pooling
+
+    def forward(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        hidden = self.model(input_ids=ids, attention_mask=mask).last_hidden_state
+        return pool(hidden, mask, self.pooling)
+
+
+def export_onnx(encoder: TransformerEncoder, folder: Path) -> None:
+    """Write ``model.onnx`` into a folder that `encoder.save` wrote, and check it against the model.
+
+    Raises:
+        EncoderError: the model cannot be exported, or the copy disagrees with it.
+    """
+    target = folder / ONNX_FILE
+    model = encoder.model.to("cpu")
+    try:
+        _export(_Pooled(model, encoder.recipe.pooling).eval(), target)
+    finally:
+        model.to(encoder.device)
+    document = read_json(folder / RECIPE_FILE)
+    document["onnx_sha256"] = hashlib.sha256(target.read_bytes()).hexdigest()
+    text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+    (folder / RECIPE_FILE).write_text(text, encoding="utf-8")
+    _check(encoder, OnnxEncoder(folder), target)
+
+
+def _export(module: torch.nn.Module, target: Path) -> None:
+    ids = torch.tensor([[1, 2, 3, 4], [1, 2, 3, 0]])
+    mask = torch.tensor([[1, 1, 1, 1], [1, 1, 1, 0]])
+    size = {0: torch.export.Dim("batch"), 1: torch.export.Dim("length")}
+    logger = logging.getLogger("torch.onnx")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings(), torch.inference_mode(False), torch.no_grad():
+            warnings.simplefilter("ignore")
+            program = torch.onnx.export(
+                module,
+                (ids, mask),
+                dynamo=True,
+                input_names=["ids", "mask"],
+                output_names=["vectors"],
+                dynamic_shapes=(size, size),
+                verbose=False,
+            )
+        if program is None:
+            raise EncoderError("the ONNX exporter returned nothing", where=str(target))
+        program.save(str(target), external_data=False)
+    except torch.onnx.errors.OnnxExporterError as error:
+        raise EncoderError(
+            f"this model cannot be exported to ONNX: {str(error).splitlines()[0]}",
+            where=str(target),
+        ) from error
+    finally:
+        logger.setLevel(level)
+
+
+def _check(encoder: TransformerEncoder, copy: OnnxEncoder, target: Path) -> None:
+    with torch.inference_mode():
+        expected = [encoder.encode_reference(text) for text in _PROBES]
+    cosines = np.einsum("ij,ij->i", np.stack(expected), copy.encode(_PROBES))
+    if not cosines.min() >= TOLERANCE:
+        raise EncoderError(
+            f"the ONNX copy disagrees with the model: cosine {cosines.min():.6f}",
+            where=str(target),
+            remedy="Report the model type; queries need a faithful copy",
+        )

@@ -1,0 +1,133 @@
+"""Encoding queries with ONNX Runtime and the tokenizers library: no torch, ready at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mirror_index.encoding.batching import token_budget_batches
+from mirror_index.encoding.recipe import RECIPE_FILE, Recipe, read_json
+from mirror_index.encoding.tokenising import FastTokeniser
+from mirror_index.errors import EncoderError
+from mirror_index.vectors import Encoded, FloatMatrix
+
+if TYPE_CHECKING:
+    from mirror_index.vectors import EncoderLike
+
+ONNX_FILE = "model.onnx"
+BATCH_TOKENS = 2048
+
+
+def load_query_encoder(folder: Path) -> EncoderLike:
+    """Load a saved encoder for queries: its ONNX copy, or the model itself where there is none.
+
+    Raises:
+        EncoderError: the folder is not one that was saved by this library, or is damaged.
+    """
+    if (folder / ONNX_FILE).is_file():
+        return OnnxEncoder(folder)
+    from mirror_index.encoding.loading import load_encoder  # torch: only without an ONNX copy
+
+    return load_encoder(folder)
+
+
+class OnnxEncoder:
+    """The float32 copy of an encoder; an `EncoderLike`.
+
+    Args:
+        folder: a folder with ``mirror.json``, ``tokenizer.json`` and ``model.onnx``.
+
+    Raises:
+        EncoderError: a file is missing or cannot be read.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        document = read_json(folder / RECIPE_FILE)
+        if "onnx_sha256" not in document:
+            raise EncoderError(
+                "this folder holds no ONNX copy made by this library", where=str(folder)
+            )
+        self.folder = folder
+        self.recipe = Recipe.from_json(document["recipe"])
+        self._fingerprint = str(document["fingerprint"])
+        self._dim = int(document["dim"])
+        self._tokenise = _read_tokeniser(folder, self.recipe)
+        self._session = _open_session(folder / ONNX_FILE)
+
+    @property
+    def dim(self) -> int:
+        """Number of columns of a vector."""
+        return self._dim
+
+    @property
+    def fingerprint(self) -> str:
+        """Fingerprint of the encoder this is a copy of."""
+        return self._fingerprint
+
+    def encode(self, texts: Sequence[str]) -> FloatMatrix:
+        """Return (len(texts), dim) float32 unit rows in the order of `texts`."""
+        return self.encode_audited(texts).vectors
+
+    def encode_audited(self, texts: Sequence[str]) -> Encoded:
+        """Like `encode`, with token counts, truncation and unknown-token flags."""
+        tokenised = self._tokenise(texts)
+        vectors = np.empty((len(texts), self.dim), dtype=np.float32)
+        for batch in token_budget_batches(tokenised.ids, BATCH_TOKENS, self._tokenise.pad_id):
+            feed = {"ids": batch.ids, "mask": batch.mask}
+            vectors[batch.rows] = self._session.run(None, feed)[0]
+        return Encoded(
+            vectors=vectors,
+            tokens=tokenised.tokens,
+            truncated=tokenised.truncated,
+            unknown=tokenised.unknown,
+        )
+
+    def save(self, folder: Path) -> None:
+        """Copy the folder this encoder was loaded from."""
+        import shutil  # not needed on the query path
+
+        shutil.copytree(self.folder, folder, dirs_exist_ok=True)
+
+
+def _open_session(path: Path) -> Any:  # noqa: ANN401 - onnxruntime has no types
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    try:
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime raises classes of its own, without a common base
+        raise EncoderError(
+            f"the ONNX copy cannot be opened: {error}",
+            where=str(path),
+            remedy="Run `mirror-index verify` on the collection, or save the encoder again",
+        ) from error
+
+
+def _read_tokeniser(folder: Path, recipe: Recipe) -> FastTokeniser:
+    from tokenizers import Tokenizer
+
+    path = folder / "tokenizer.json"
+    try:
+        tokenizer = Tokenizer.from_file(str(path))
+    except Exception as error:  # the Rust library raises bare Exception
+        raise EncoderError(f"the tokenizer cannot be read: {error}", where=str(path)) from error
+    settings = read_json(folder / "tokenizer_config.json")
+    pad = _token_id(tokenizer, settings.get("pad_token"))
+    return FastTokeniser(
+        tokenizer,
+        max_length=recipe.max_length,
+        prompt=recipe.prompt,
+        pad_id=0 if pad is None else pad,
+        unknown_id=_token_id(tokenizer, settings.get("unk_token")),
+    )
+
+
+def _token_id(tokenizer: Any, token: Any) -> int | None:  # noqa: ANN401 - str or an added-token
+object
+    text = token.get("content") if isinstance(token, dict) else token
+    found = tokenizer.token_to_id(text) if isinstance(text, str) else None
+    return None if found is None else int(found)

@@ -1,0 +1,35 @@
+"""Forward passes side by side on the cores of a CPU.
+
+Two batches on a core each beat one batch on two cores: the many small operations of a small encoder
+then meet no barrier, and run where the other core would have waited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+import torch
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+
+def run_on_cores(
+    function: Callable[[Task], Result], tasks: Iterable[Task], device: torch.device
+) -> Iterator[Result]:
+    """Yield ``function(task)`` for every task, in order; on a CPU, one a thread side by side.
+
+    Few tasks, or a GPU, run one after the other with all threads.
+    """
+    waiting = list(tasks)
+    threads = torch.get_num_threads()
+    if device.type != "cpu" or threads == 1 or len(waiting) < 2 * threads:
+        yield from map(function, waiting)
+        return
+    try:
+        with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            yield from pool.map(function, waiting)
+    finally:
+        torch.set_num_threads(threads)  # torch hands the last value set to threads started later

@@ -1,0 +1,157 @@
+"""The formats: which names and extensions they have, and who reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from mirror_index.config import ReadOptions
+from mirror_index.errors import SourceError, UsageError
+from mirror_index.readers.delimited import read_csv, read_tsv
+from mirror_index.readers.jsonl import read_jsonl
+from mirror_index.readers.obo import read_obo
+from mirror_index.readers.plain import read_txt
+from mirror_index.readers.source import STDIN, check_source, source_name
+from mirror_index.readers.sqlite import read_sqlite
+from mirror_index.records import SourceItem
+
+_COLUMNS = frozenset(("text_column", "id_column", "concept_column", "scope_column"))
+_DEFAULTS = ReadOptions()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Format:
+    """One format.
+
+    Attributes:
+        name: as in `ReadOptions.format`.
+        extensions: lower-case endings of file names, with the dot.
+        read: the reader.
+        options: the fields of `ReadOptions` that mean something for it.
+        compressible: whether ``.gz`` may follow the extension.
+    """
+
+    name: str
+    extensions: tuple[str, ...]
+    read: Callable[[str | Path, ReadOptions], Iterator[SourceItem]]
+    options: frozenset[str]
+    compressible: bool = True
+
+
+def _read_parquet(source: str | Path, options: ReadOptions) -> Iterator[SourceItem]:
+    # pyarrow takes a while to load and only parquet needs it.
+    from mirror_index.readers.parquet import read_parquet
+
+    return read_parquet(source, options)
+
+
+FORMATS: dict[str, Format] = {
+    entry.name: entry
+    for entry in (
+        Format(name="txt", extensions=(".txt",), read=read_txt, options=frozenset(("encoding",))),
+        Format(
+            name="csv",
+            extensions=(".csv",),
+            read=read_csv,
+            options=_COLUMNS | {"encoding", "quoting"},
+        ),
+        Format(
+            name="tsv",
+            extensions=(".tsv", ".tab"),
+            read=read_tsv,
+            options=_COLUMNS | {"encoding", "quoting"},
+        ),
+        Format(
+            name="jsonl",
+            extensions=(".jsonl", ".ndjson"),
+            read=read_jsonl,
+            options=_COLUMNS | {"encoding"},
+        ),
+        Format(
+            name="parquet",
+            extensions=(".parquet",),
+            read=_read_parquet,
+            options=_COLUMNS,
+            compressible=False,
+        ),
+        Format(
+            name="sqlite",
+            extensions=(".sqlite", ".sqlite3", ".db"),
+            read=read_sqlite,
+            options=_COLUMNS | {"sql"},
+            compressible=False,
+        ),
+        Format(name="obo", extensions=(".obo",), read=read_obo, options=frozenset(("encoding",))),
+    )
+}
+
+
+def detect_format(source: str | Path, options: ReadOptions = _DEFAULTS) -> str:
+    """Return the name of the format: the one asked for, else by extension; standard input is txt.
+
+    Raises:
+        UsageError: `options.format` is no format.
+        SourceError: the extension tells no format.
+    """
+    if options.format != "auto":
+        if options.format not in FORMATS:
+            raise UsageError("unknown format", value=options.format, remedy=_known())
+        return options.format
+    if str(source) == STDIN:
+        return "txt"
+    name = Path(source).name.lower()
+    plain = name.removesuffix(".gz")
+    for entry in FORMATS.values():
+        if plain.endswith(entry.extensions):
+            if plain != name and not entry.compressible:
+                raise SourceError(
+                    f"{entry.name} is not read compressed",
+                    value=str(source),
+                    remedy="Decompress the file first",
+                )
+            return entry.name
+    raise SourceError("the format of the source is unknown", value=str(source), remedy=_known())
+
+
+def read(source: str | Path, options: ReadOptions = _DEFAULTS) -> Iterator[SourceItem]:
+    """Read a source as records, concepts and rejected rows, lazily and in bounded memory.
+
+    Text formats may be compressed with gzip. Every value of a table is taken as text or as the JSON
+    scalar it is; nothing is guessed from what a string looks like.
+
+    Args:
+        source: a file, or ``-`` for standard input.
+        options: format, columns and encoding.
+
+    Returns:
+        An iterator that opens the source at the first item and closes it after the last one.
+
+    Raises:
+        SourceError: missing, a folder, of unknown format; on iteration also unreadable, empty where
+            the format has a header, or without a usable text column.
+        UsageError: an option that is unknown or has no meaning for the format.
+    """
+    check_source(source)
+    entry = FORMATS[detect_format(source, options)]
+    _check_options(entry, source, options)
+    return entry.read(source, options)
+
+
+def _check_options(entry: Format, source: str | Path, options: ReadOptions) -> None:
+    for name in ("text_column", "id_column", "concept_column", "scope_column", "sql", "encoding"):
+        value = getattr(options, name)
+        if value != getattr(_DEFAULTS, name) and name not in entry.options:
+            raise UsageError(
+                f"the option {name} means nothing for {entry.name}",
+                value=value,
+                where=source_name(source),
+                remedy="Leave it out, or name another format",
+            )
+
+
+def _known() -> str:
+    endings = ", ".join(
+        f"{entry.name} ({' '.join(entry.extensions)})" for entry in FORMATS.values()
+    )
+    return f"Name the format; the formats are: {endings}"

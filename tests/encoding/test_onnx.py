@@ -1,0 +1,79 @@
+"""The ONNX copy says what the model says, without torch."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mirror_index.config import EncoderConfig, Pooling, Precision
+from mirror_index.encoding import load_query_encoder
+from mirror_index.encoding.loading import load_encoder
+from mirror_index.encoding.onnx import OnnxEncoder
+from mirror_index.errors import EncoderError
+
+Tiny = Callable[[str], Path]
+TEXTS = ["abc", "a longer text, with (brackets)", "x" * 200, "", "漢"]
+
+
+@pytest.mark.parametrize(("shape", "pooling"), [("bert", Pooling.MEAN), ("roberta", Pooling.CLS)])
+def test_copy_equals_the_model(tiny: Tiny, tmp_path: Path, shape: str, pooling: Pooling) -> None:
+    config = EncoderConfig(precision=Precision.FLOAT32, pooling=pooling, prompt="p ")
+    encoder = load_encoder(tiny(shape), config)
+    encoder.save(tmp_path)
+    encoder.export_onnx(tmp_path)
+    copy = load_query_encoder(tmp_path)
+    assert isinstance(copy, OnnxEncoder)
+    assert (copy.fingerprint, copy.dim) == (encoder.fingerprint, encoder.dim)
+    theirs, ours = encoder.encode_audited(TEXTS), copy.encode_audited(TEXTS)
+    reference = np.stack([encoder.encode_reference(text) for text in TEXTS])
+    assert np.abs(ours.vectors - reference).max() < 1e-5
+    assert ours.tokens.tolist() == theirs.tokens.tolist()
+    assert ours.truncated.tolist() == theirs.truncated.tolist()
+    assert ours.unknown.tolist() == theirs.unknown.tolist()
+    copy.save(tmp_path / "again")
+    assert np.array_equal(load_query_encoder(tmp_path / "again").encode(TEXTS), ours.vectors)
+
+
+def test_query_path_loads_no_torch(tiny: Tiny, tmp_path: Path) -> None:
+    encoder = load_encoder(tiny("bert"), EncoderConfig(precision=Precision.FLOAT32))
+    encoder.save(tmp_path)
+    encoder.export_onnx(tmp_path)
+    code = (
+        "import sys; from pathlib import Path;"
+        "from mirror_index.encoding import load_query_encoder;"
+        f"load_query_encoder(Path({str(tmp_path)!r})).encode(['abc']);"
+        "print(sorted({'torch', 'transformers', 'faiss'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_without_a_copy_the_model_itself_answers(tiny: Tiny, tmp_path: Path) -> None:
+    encoder = load_encoder(tiny("bert"), EncoderConfig(precision=Precision.FLOAT32))
+    encoder.save(tmp_path)
+    assert load_query_encoder(tmp_path).fingerprint == encoder.fingerprint
+
+
+def test_damage_is_named(tiny: Tiny, tmp_path: Path) -> None:
+    encoder = load_encoder(tiny("bert"), EncoderConfig(precision=Precision.FLOAT32))
+    encoder.save(tmp_path)
+    encoder.export_onnx(tmp_path)
+    whole = (tmp_path / "model.onnx").read_bytes()
+    (tmp_path / "model.onnx").write_bytes(whole[:100])
+    with pytest.raises(EncoderError, match="cannot be opened"):
+        load_query_encoder(tmp_path)
+    (tmp_path / "model.onnx").write_bytes(whole)
+    (tmp_path / "tokenizer.json").write_text("{}")
+    with pytest.raises(EncoderError, match="tokenizer cannot be read"):
+        load_query_encoder(tmp_path)
+    document = json.loads((tmp_path / "mirror.json").read_text())
+    del document["onnx_sha256"]
+    (tmp_path / "mirror.json").write_text(json.dumps(document))
+    with pytest.raises(EncoderError, match="no ONNX copy"):
+        load_query_encoder(tmp_path)
