@@ -1,1 +1,5 @@
-"""cli."""
+"""The command line: a command parses, makes one library call and prints."""
+
+from mirror_index.cli.app import main
+
+__all__ = ["main"]

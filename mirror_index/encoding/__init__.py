@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from mirror_index.config import EncoderConfig
 
 if TYPE_CHECKING:
+    from mirror_index.encoding.adaptive import AdaptiveEncoder
     from mirror_index.encoding.transformer import TransformerEncoder
     from mirror_index.vectors import EncoderLike
 
-__all__ = ["load_encoder", "load_query_encoder"]
+__all__ = ["load_encoder", "load_query_encoder", "load_stored_encoder"]
 
 
 def load_encoder(
@@ -28,3 +29,10 @@ def load_query_encoder(folder: Path) -> EncoderLike:
     from mirror_index.encoding.onnx import load_query_encoder as load  # onnxruntime
 
     return load(folder)
+
+
+def load_stored_encoder(folder: Path, config: EncoderConfig | None = None) -> AdaptiveEncoder:
+    """Load a saved encoder for writing: its ONNX copy for a few texts, torch for many."""
+    from mirror_index.encoding.adaptive import AdaptiveEncoder as Adaptive  # onnxruntime
+
+    return Adaptive(folder, config)

@@ -126,8 +126,7 @@ def _read_tokeniser(folder: Path, recipe: Recipe) -> FastTokeniser:
     )
 
 
-def _token_id(tokenizer: Any, token: Any) -> int | None:  # noqa: ANN401 - str or an added-token
-object
+def _token_id(tokenizer: Any, token: Any) -> int | None:  # noqa: ANN401 - untyped
     text = token.get("content") if isinstance(token, dict) else token
     found = tokenizer.token_to_id(text) if isinstance(text, str) else None
     return None if found is None else int(found)

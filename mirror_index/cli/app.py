@@ -1,0 +1,101 @@
+"""The entry point: commands load when they are called, errors become exits in one place."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import os
+import sys
+from typing import NoReturn
+
+import click
+
+from mirror_index.errors import ExitCode, MirrorIndexError
+
+COMMANDS = (
+    "tune",
+    "build",
+    "add",
+    "update",
+    "delete",
+    "search",
+    "link",
+    "encode",
+    "evaluate",
+    "info",
+    "verify",
+    "compact",
+    "quarantine",
+    "list",
+)
+INTERRUPTED = 130
+
+
+class LazyGroup(click.Group):
+    """A group whose commands live in ``mirror_index.cli.<name>`` and are imported when needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the verbs in the order in which a user meets them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command's module and return its `command`."""
+        if cmd_name not in COMMANDS:
+            return None
+        command = importlib.import_module(f"mirror_index.cli.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="mirror-index", prog_name="mirror-index")
+def app() -> None:
+    """Tune an encoder on your own texts without labels, index them, search them, link to them.
+
+    \b
+    A first run:
+      mirror-index build names.txt -o names          # encode and index a file
+      mirror-index search names "heart attack"       # nearest texts
+      mirror-index build hp.obo -o hpo --tune        # an ontology, with a tuned encoder
+      mirror-index link hpo "droopy eyelids"         # mention to concept, or none
+
+    COLLECTION is a path, or a name under --home (default: indexes/, or $MIRROR_INDEX_HOME).
+    SOURCE is a .txt, .csv, .tsv, .jsonl, .parquet, .sqlite or .obo file, or - for standard input.
+
+    Exit status: 0 done; 1 failed; 2 wrong usage; 3 done, but rows were quarantined; 75 the
+    collection is being written by another process.
+    """  # noqa: D301 - click wants the control character
+
+
+def main() -> NoReturn:
+    """Run the command line and exit with the status of what happened."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="surrogateescape")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    try:
+        status = app.main(standalone_mode=False)
+        sys.stdout.flush()
+    except MirrorIndexError as error:
+        fail(f"Error: {error}", error.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (KeyboardInterrupt, click.Abort):
+        fail(
+            "Interrupted. What was committed before is intact; the same command again goes on "
+            "where this one stopped.",
+            INTERRUPTED,
+        )
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(ExitCode.FAILED)
+    except (OSError, MemoryError) as error:
+        fail(f"Error: {error or type(error).__name__}. Nothing that was committed is lost.", 1)
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def fail(message: str, status: int) -> NoReturn:
+    """Say why on stderr and exit."""
+    click.echo(message, err=True)
+    sys.exit(status)

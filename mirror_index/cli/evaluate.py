@@ -1,0 +1,162 @@
+"""`mirror-index evaluate sts | lexical | retrieval | linking | recall`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mirror_index.cli import options
+from mirror_index.cli.output import print_fields, print_json
+from mirror_index.config import LinkOptions, SearchOptions
+from mirror_index.errors import UsageError
+
+DEPTH = 1000
+"""Hits a query that a collection is asked for when it is evaluated as a retriever."""
+
+
+@click.group("evaluate")
+def command() -> None:
+    """Measure an encoder or a collection on judged data."""
+
+
+def show(values: dict[str, Any], as_json: bool) -> None:
+    """Print a report as a JSON line or as fields."""
+    print_json(values) if as_json else print_fields(values)
+
+
+@command.command("sts")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--columns", default="s1,s2,score", show_default=True, help="Two texts and their score."
+)
+@options.encoder_name
+@options.recipe
+@options.running
+@options.as_json
+def sts(file: Path, columns: str, encoder: str | None, as_json: bool, **values: Any) -> None:  # noqa: ANN401
+    """Correlate cosines with judged similarity over a TSV or CSV file with a header."""
+    from mirror_index.encoding import load_encoder
+    from mirror_index.evaluation import evaluate_sts
+
+    model = load_encoder(encoder, options.encoder_config(values))
+    show(evaluate_sts(file, model, columns.split(",")).to_json(), as_json)
+
+
+@command.command("lexical")
+@click.argument("file", type=click.Path(path_type=Path))
+@options.encoder_name
+@options.recipe
+@options.running
+@options.as_json
+def lexical(file: Path, encoder: str | None, as_json: bool, **values: Any) -> None:  # noqa: ANN401
+    """Correlate cosines with judged similarity over lines of: word, word, score (no header)."""
+    from mirror_index.encoding import load_encoder
+    from mirror_index.evaluation import evaluate_lexical
+
+    model = load_encoder(encoder, options.encoder_config(values))
+    show(evaluate_lexical(file, model).to_json(), as_json)
+
+
+@command.command("retrieval")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--collection", help="Evaluate a collection of the corpus instead of an encoder.")
+@click.option("--split", default="test", show_default=True, help="Queries and judgements to use.")
+@click.option("--hybrid", is_flag=True, help="Fuse with keyword search (with --collection).")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write a TREC run file.")
+@options.encoder_name
+@options.recipe
+@options.running
+@options.home
+@options.as_json
+def retrieval(
+    folder: Path,
+    collection: str | None,
+    split: str,
+    hybrid: bool,
+    output: Path | None,
+    encoder: str | None,
+    home: Path,
+    as_json: bool,
+    **values: Any,  # noqa: ANN401
+) -> None:
+    """Rank the corpus of a BEIR FOLDER for its queries: nDCG@10, MAP, recall, MRR."""
+    from mirror_index.evaluation import evaluate_retrieval, write_trec_run
+
+    if (collection is None and hybrid) or (collection is not None and encoder is not None):
+        raise UsageError(
+            "--hybrid goes with --collection, and --encoder goes without",
+            remedy="Give either --encoder or --collection",
+        )
+    ranker = collection_ranker(collection, home, hybrid) if collection else None
+    model = None if ranker else load(encoder, values)
+    report = evaluate_retrieval(folder, model, split=split, search=ranker)
+    if output is not None:
+        write_trec_run(output, report.run)
+    show(report.to_json(), as_json)
+
+
+def load(encoder: str | None, values: dict[str, Any]) -> Any:  # noqa: ANN401 - an encoder, lazily
+    """Load the encoder that the options describe."""
+    from mirror_index.encoding import load_encoder
+
+    return load_encoder(encoder, options.encoder_config(values))
+
+
+def collection_ranker(
+    name: str, home: Path, hybrid: bool
+) -> Callable[[list[str]], list[list[tuple[str, float]]]]:
+    """Return a function from queries to ranked (record id, score) lists of a collection."""
+    from mirror_index.collection import Collection
+
+    folder = options.find_collection(name, home)
+    wishes = SearchOptions(k=DEPTH, hybrid=hybrid)
+
+    def rank(queries: list[str]) -> list[list[tuple[str, float]]]:
+        with Collection.open(folder) as opened:
+            results = opened.search(queries, wishes)
+        # a fused ranking has no score of its own: the rank makes one
+        return [[(hit.id, 1.0 / hit.rank) for hit in hits] for hits in results]
+
+    return rank
+
+
+@command.command("linking")
+@click.argument("collection")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--mention-column", default="mention", show_default=True, help="Column of mentions.")
+@click.option("--gold-column", default="gold_ids", show_default=True, help="Column of gold ids.")
+@click.option("--only", multiple=True, metavar="COLUMN=VALUE", help="Keep rows with this value.")
+@options.home
+@options.as_json
+def linking(
+    collection: str,
+    file: Path,
+    mention_column: str,
+    gold_column: str,
+    only: tuple[str, ...],
+    home: Path,
+    as_json: bool,
+) -> None:
+    """Link the mentions of a TSV or CSV FILE and compare with their gold ids (A|B for several)."""
+    from mirror_index.collection import Collection
+    from mirror_index.linking import evaluate_linking, read_gold
+
+    filters = dict(condition.partition("=")[::2] for condition in only)
+    gold = read_gold(file, mention_column, gold_column, filters)
+    with Collection.open(options.find_collection(collection, home)) as opened:
+        show(evaluate_linking(opened, gold, LinkOptions()).to_json(), as_json)
+
+
+@command.command("recall")
+@click.argument("collection")
+@options.home
+@options.as_json
+def recall(collection: str, home: Path, as_json: bool) -> None:
+    """Measure again how many of the true ten nearest the index of COLLECTION finds."""
+    from mirror_index.collection import Collection
+
+    with Collection.open(options.find_collection(collection, home)) as opened:
+        show(opened.measure_recall(), as_json)

@@ -1,0 +1,35 @@
+"""Queries and mentions from arguments, a file or standard input."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from mirror_index.errors import SourceError, UsageError
+
+
+def lines_of(given: Sequence[str], file: str | None) -> list[str]:
+    """Return the texts given as arguments, else the lines of `file` or of standard input.
+
+    Raises:
+        UsageError: both arguments and a file.
+        SourceError: the file cannot be read as UTF-8.
+    """
+    if given and file is not None:
+        raise UsageError(
+            "texts were given both as arguments and as a file", value=file, remedy="Use one of them"
+        )
+    if given:
+        return list(given)
+    try:
+        if file in (None, "-"):
+            text = sys.stdin.buffer.read().decode("utf-8-sig")
+        else:
+            text = Path(str(file)).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise SourceError(
+            f"the input is not UTF-8: byte {error.start}", where=file or "standard input"
+        ) from error
+    lines = text.replace("\r\n", "\n").split("\n")
+    return lines[:-1] if lines[-1] == "" else lines

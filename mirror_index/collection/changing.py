@@ -1,0 +1,401 @@
+"""One change of a collection from its source to its commit: stage, encode what is new, append, commit.
+
+Vectors are appended past the committed end of the vector file, made durable chunk by chunk and noted as pending,
+so that an interrupted change encodes nothing twice. The commit itself is one SQLite transaction.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from mirror_index.collection import housekeeping
+from mirror_index.collection.approximation import AnnState, make_ann
+from mirror_index.collection.binding import BoundEncoder, write_encoder
+from mirror_index.collection.intake import Intake, Window
+from mirror_index.collection.probes import check_fingerprint
+from mirror_index.collection.report import ChangeReport
+from mirror_index.config import IndexSpec, OnDuplicate, OnTruncate
+from mirror_index.errors import CollectionError
+from mirror_index.index.choosing import AUTO, EXACT
+from mirror_index.index.exact import rescore
+from mirror_index.index.vectorfile import VectorWriter, chunk_digest, map_rows, vector_keys
+from mirror_index.names import NAME_KEY_VERSION
+from mirror_index.progress import SILENT, Advance, Reporter
+from mirror_index.records import SourceItem
+from mirror_index.store import committing
+from mirror_index.store.layout import text_hash, vector_file
+from mirror_index.store.locking import writer_lock
+from mirror_index.store.reading import Generation
+from mirror_index.store.staging import Staging
+from mirror_index.store.writing import TextRow, WriteStore
+from mirror_index.vectors import EncoderLike, FloatMatrix
+
+ENCODE_CHUNK = 2048
+_EQUAL = 1.0 - 1e-6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeOptions:
+    """How a change treats its source; see `Collection.build`, `add` and `update`."""
+
+    verb: str
+    on_duplicate: OnDuplicate = OnDuplicate.ERROR
+    on_truncate: OnTruncate = OnTruncate.REPORT
+    source: str | None = None
+    reporter: Reporter = SILENT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Where a change writes: `base` rows of `file` stay; `fresh` replaces all records, `renewed` also all texts."""
+
+    file: str
+    base: int
+    fresh: bool
+    renewed: bool
+
+
+@contextmanager
+def writing(folder: Path, timeout: float = 0.0) -> Iterator[WriteStore]:
+    """Hold the writer lock and a writing connection for the block."""
+    with writer_lock(folder, timeout), WriteStore(folder) as store:
+        yield store
+
+
+def choose_target(current: Generation | None, encoder: EncoderLike, *, fresh: bool) -> Target:
+    """Append to the current file, or start a new one when another encoder takes over."""
+    if current is None:
+        return Target(file=vector_file(1), base=0, fresh=True, renewed=True)
+    same = current.encoder_fingerprint == encoder.fingerprint
+    if fresh and not same:
+        number = int(Path(current.vector_file).stem) + 1
+        return Target(file=vector_file(number), base=0, fresh=True, renewed=True)
+    return Target(file=current.vector_file, base=current.vector_rows, fresh=fresh, renewed=False)
+
+
+class Change:
+    """A running change. The caller holds the writer lock and keeps `store` open.
+
+    Args:
+        folder: the collection's folder.
+        store: the open writing connection.
+        encoder: makes the vectors of new texts; checked against the collection's before.
+        options: how to treat the source.
+        spec: the index wanted; None keeps what the collection has.
+        fresh: replace everything instead of adding.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        store: WriteStore,
+        encoder: EncoderLike,
+        options: ChangeOptions,
+        *,
+        spec: IndexSpec | None = None,
+        fresh: bool = False,
+    ) -> None:
+        self._started = time.perf_counter()
+        self._folder = folder
+        self._store = store
+        self._encoder = encoder
+        self._options = options
+        self._current = store.generation()
+        self._target = choose_target(self._current, encoder, fresh=fresh)
+        self._spec = spec or IndexSpec(**(store.meta("index_spec") or {}))
+        self._number = 1 if self._current is None else self._current.number + 1
+        self._staging = Staging(
+            store.connection,
+            policy=options.on_duplicate,
+            upsert=options.verb == "update",
+            fresh=self._target.fresh,
+        )
+        self._encoded = 0
+
+    def run(self, items: Iterable[SourceItem]) -> ChangeReport:
+        """Take in every item and commit; on any failure the committed state stays as it was."""
+        housekeeping.remove_leftovers(self._folder, self._current, keep={self._target.file})
+        first = self._recover_pending()
+        reporter = self._options.reporter
+        with VectorWriter(self._folder, self._target.file, self._encoder.dim, first) as vectors:
+            bound = self._bind_encoder()
+            with reporter.stage("encode") as advance:
+                for window in Intake(self._staging).windows(items):
+                    self._take(window, vectors, advance)
+            rows = vectors.next_row
+        ann = self._make_ann(rows)
+        report = self._commit(rows, bound, ann)
+        housekeeping.remove_leftovers(self._folder, self._store.generation())
+        return report
+
+    def _recover_pending(self) -> int:
+        """Keep the unfinished rows that still fit, drop the rest; return the row to append at."""
+        row = self._target.base
+        path = self._folder / self._target.file
+        for chunk, fingerprint in self._store.pending_chunks():
+            fits = (
+                chunk.file == self._target.file
+                and chunk.first_row == row
+                and fingerprint == self._encoder.fingerprint
+                and path.is_file()
+                and chunk_digest(path, self._encoder.dim, row, chunk.rows) == chunk.sha256
+            )
+            if not fits:
+                break
+            row += chunk.rows
+        # Pending rows of another file may have any number, so an unfit first chunk drops all of them.
+        self._store.drop_pending(row if row > self._target.base else 0)
+        return row
+
+    def _bind_encoder(self) -> BoundEncoder | None:
+        if not self._target.renewed:
+            return None
+        name = housekeeping.encoder_folder(self._current, self._number)
+        return write_encoder(self._encoder, self._folder, name)
+
+    def _take(self, window: Window, vectors: VectorWriter, advance: Advance) -> None:
+        hashes = self._staging.add_records(window.records)
+        known = self._store.known_hashes(list(hashes), committed=not self._target.renewed)
+        texts = {record.hash: record.text for record in window.records if record.hash in hashes}
+        fresh = [text for hash_, text in texts.items() if hash_ not in known]
+        fresh.sort(key=len)
+        for start in range(0, len(fresh), ENCODE_CHUNK):
+            part = fresh[start : start + ENCODE_CHUNK]
+            self._encode(part, vectors)
+            advance(len(part))
+        advance(len(texts) - len(fresh))
+
+    def _encode(self, texts: Sequence[str], vectors: VectorWriter) -> None:
+        encoded = self._encoder.encode_audited(texts)
+        first = vectors.next_row
+        keys = vector_keys(encoded.vectors)
+        rows = [
+            TextRow(
+                row=first + index,
+                text=text,
+                hash=text_hash(text),
+                tokens=int(encoded.tokens[index]),
+                truncated=bool(encoded.truncated[index]),
+                has_unknown=bool(encoded.unknown[index]),
+                vector_key=int(keys[index]),
+            )
+            for index, text in enumerate(texts)
+        ]
+        if self._options.on_truncate is OnTruncate.ERROR:
+            self._refuse_truncated([row for row in rows if row.truncated])
+        chunk = vectors.append(encoded.vectors)
+        self._store.add_pending(chunk, self._encoder.fingerprint, rows)
+        self._encoded += len(rows)
+
+    def _refuse_truncated(self, rows: list[TextRow]) -> None:
+        if not rows:
+            return
+        shown = self._staging.records_of((row.hash for row in rows), 10)
+        names = ", ".join(id_ if line is None else f"{id_} (line {line})" for id_, line in shown)
+        raise CollectionError(
+            f"{len(rows)} texts are longer than the encoder reads, the longest has "
+            f"{max(row.tokens for row in rows)} tokens",
+            where=f"records {names}",
+            remedy="Shorten them, or let them be cut and reported: on_truncate report",
+        )
+
+    def _make_ann(self, rows: int) -> AnnState:
+        return make_ann(
+            self._folder,
+            None if self._target.renewed else self._current,
+            map_rows(self._folder / self._target.file, rows, self._encoder.dim),
+            spec=self._spec,
+            number=self._number,
+            encoder=lambda: self._encoder,
+            rebuild=self._target.fresh,
+            texts=lambda wanted: self._store.texts_of(wanted, pending=True),
+            reporter=self._options.reporter,
+        )
+
+    def _commit(self, rows: int, bound: BoundEncoder | None, ann: AnnState) -> ChangeReport:
+        before = 0 if self._target.renewed else self._target.base
+        used = self._staging.texts_used()
+        with self._store.transaction() as connection:
+            committing.begin_touching(connection)
+            if self._target.fresh:
+                committing.clear_records(connection)
+            if self._target.renewed:
+                committing.clear_texts(connection)
+            committing.take_pending(connection, self._number)
+            applied = committing.apply_staged(connection, self._number, self._options.source)
+            committing.settle(connection)
+            if bound is not None:
+                bound.store(self._store)
+            self._note_source()
+            generation = self._generation(rows, bound, ann, committing.totals(connection))
+            report = self._report(applied, generation, before, used)
+            details = {**generation.details, "report": report.to_json()}
+            committing.write_generation(connection, replace(generation, details=details))
+        return replace(report, seconds=time.perf_counter() - self._started)
+
+    def _note_source(self) -> None:
+        sources = [] if self._target.fresh else list(self._store.meta("sources") or [])
+        source = self._options.source
+        if source is not None and source not in sources:
+            sources.append(source)
+        self._store.set_meta("sources", sources)
+        self._store.set_meta("index_spec", {"kind": self._spec.kind, "recall": self._spec.recall})
+        if self._target.fresh:
+            self._store.set_meta("created_at", now())
+            self._store.set_meta("name_key_version", NAME_KEY_VERSION)
+
+    def _generation(
+        self, rows: int, bound: BoundEncoder | None, ann: AnnState, totals: committing.Totals
+    ) -> Generation:
+        if bound is not None:
+            folder = bound.folder
+        else:
+            assert self._current is not None  # a change that keeps its texts has a committed state
+            folder = self._current.encoder_folder
+        return Generation(
+            number=self._number,
+            committed_at=now(),
+            verb=self._options.verb,
+            source=self._options.source,
+            vector_file=self._target.file,
+            vector_rows=rows,
+            live_records=totals.records,
+            live_texts=totals.live_texts,
+            dead_texts=totals.dead_texts,
+            concepts=totals.concepts,
+            ann_file=ann.file,
+            ann_rows=ann.rows,
+            ann_sha256=ann.sha256,
+            ann_kind=ann.kind,
+            ann_parameters=ann.parameters,
+            encoder_fingerprint=self._encoder.fingerprint,
+            encoder_folder=folder,
+            dim=self._encoder.dim,
+            details=committing.side_counts(self._store.connection),
+        )
+
+    def _report(
+        self, applied: committing.Applied, generation: Generation, before: int, used: int
+    ) -> ChangeReport:
+        counts = self._staging.counts
+        truncated, unknown = self._store.connection.execute(
+            "SELECT coalesce(sum(truncated), 0), coalesce(sum(has_unknown), 0) FROM texts "
+            "WHERE row >= ? AND records > 0",
+            (before,),
+        ).fetchone()
+        return ChangeReport(
+            verb=self._options.verb,
+            generation=generation.number,
+            added=applied.added,
+            updated=applied.updated,
+            deleted=applied.deleted,
+            unchanged=counts.unchanged,
+            duplicates=counts.duplicates,
+            skipped=applied.skipped,
+            quarantined=applied.quarantined,
+            texts_encoded=self._encoded,
+            texts_reused=max(0, used - self._encoded),
+            truncated=truncated,
+            unknown=unknown,
+            collisions=self._collisions(generation, before),
+            records=generation.live_records,
+        )
+
+    def _collisions(self, generation: Generation, before: int) -> int:
+        path = self._folder / generation.vector_file
+        vectors = map_rows(path, generation.vector_rows, generation.dim)
+        groups = committing.collisions(self._store.connection, before)
+        return sum(_equal_to_earlier(vectors, rows, before) for rows in groups)
+
+
+def _equal_to_earlier(vectors: FloatMatrix, rows: list[int], before: int) -> int:
+    """Count rows from `before` on that equal an earlier row of their group."""
+    count = 0
+    leaders: list[int] = []
+    for row in rows:
+        equal = leaders and bool(np.any(rescore(vectors[row], vectors[leaders]) >= _EQUAL))
+        if not equal:
+            leaders.append(row)
+        elif row >= before:
+            count += 1
+    return count
+
+
+def now() -> str:
+    """Return the time in UTC, to the second, as ISO 8601."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def require_generation(store: WriteStore, folder: Path) -> Generation:
+    """Return the committed state that a change starts from.
+
+    Raises:
+        CollectionError: nothing was ever committed here.
+    """
+    current = store.generation()
+    if current is None:
+        raise CollectionError(
+            "the collection was never finished",
+            where=str(folder),
+            remedy="Run the same build again: it goes on where it stopped",
+        )
+    return current
+
+
+def check_spec(spec: IndexSpec, dim: int) -> None:
+    """Refuse an index kind that FAISS cannot build, before anything is encoded.
+
+    Raises:
+        UsageError: the kind is not "auto", "exact" or a usable factory string.
+    """
+    if spec.kind.strip().lower() in (AUTO, EXACT):
+        return
+    from mirror_index.index.ann import check_factory  # faiss is only loaded where it is used
+
+    check_factory(spec.kind.strip(), dim)
+
+
+def build(
+    folder: Path,
+    items: Iterable[SourceItem],
+    encoder: EncoderLike,
+    options: ChangeOptions,
+    *,
+    spec: IndexSpec,
+    overwrite: bool,
+    timeout: float,
+) -> ChangeReport:
+    """Build a collection, or go on with a build that was interrupted; see `Collection.build`."""
+    with writer_lock(folder, timeout):
+        if overwrite:
+            housekeeping.discard_unreadable(folder)
+        with WriteStore(folder) as store:
+            if store.generation() is not None and not overwrite:
+                raise CollectionError(
+                    "there is a collection here already",
+                    where=str(folder),
+                    remedy="Add to it, choose another folder, or build with overwrite",
+                )
+            return Change(folder, store, encoder, options, spec=spec, fresh=True).run(items)
+
+
+def change(
+    folder: Path,
+    items: Iterable[SourceItem],
+    encoder: EncoderLike,
+    options: ChangeOptions,
+    *,
+    timeout: float,
+) -> ChangeReport:
+    """Add to or update a finished collection; see `Collection.add` and `Collection.update`."""
+    with writing(folder, timeout) as store:
+        current = require_generation(store, folder)
+        check_fingerprint(encoder, current.encoder_fingerprint, current.dim, str(folder))
+        return Change(folder, store, encoder, options).run(items)

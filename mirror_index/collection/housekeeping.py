@@ -1,0 +1,88 @@
+"""Which files belong to a collection, and removing those that an interrupted change left behind."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+from mirror_index import durable
+from mirror_index.errors import CollectionError
+from mirror_index.store.layout import ANN, DATABASE, ENCODER, LOCK, VECTORS
+from mirror_index.store.reading import Generation
+
+_OWN_FILES = frozenset(
+    {DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", f"{DATABASE}-journal", LOCK, "writer.pid"}
+)
+
+
+def encoder_folder(current: Generation | None, number: int) -> str:
+    """Return the folder for a new encoder: plain at first, numbered when one takes over from another."""
+    return ENCODER if current is None else f"{ENCODER}-{number:06d}"
+
+
+def leftovers(folder: Path, current: Generation | None) -> Iterator[Path]:
+    """Yield vector, index and encoder files that the committed state does not use."""
+    used = set() if current is None else {current.vector_file, current.ann_file}
+    for part in (VECTORS, ANN):
+        for path in sorted((folder / part).glob("*")):
+            if path.relative_to(folder).as_posix() not in used:
+                yield path
+    for path in sorted(folder.glob(f"{ENCODER}*")):
+        if current is None or path.name != current.encoder_folder:
+            yield path
+
+
+def strangers(folder: Path) -> Iterator[Path]:
+    """Yield files in the folder that no collection makes; they are reported and never touched."""
+    for path in sorted(folder.iterdir()):
+        own = path.name in _OWN_FILES or path.name in (VECTORS, ANN)
+        if not own and not path.name.startswith(ENCODER):
+            yield path
+
+
+def remove_leftovers(
+    folder: Path, current: Generation | None, keep: set[str] | None = None
+) -> None:
+    """Remove what earlier writers left; only a holder of the writer lock may call this."""
+    for path in list(leftovers(folder, current)):
+        if path.relative_to(folder).as_posix() not in (keep or set()):
+            durable.remove(path)
+
+
+def claim_folder(folder: Path) -> None:
+    """Make sure a build may use `folder`: missing, empty, or a collection.
+
+    Raises:
+        CollectionError: it is a file, or holds something else. Whether a finished collection may be replaced
+            is decided later, under the writer lock.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise CollectionError(
+            "the place for the collection is a file", where=str(folder), remedy="Give a folder"
+        )
+    if folder.is_dir() and not (folder / DATABASE).exists() and any(strangers(folder)):
+        raise CollectionError(
+            "the folder holds other things than a collection",
+            value=next(strangers(folder)).name,
+            where=str(folder),
+            remedy="Give a new or empty folder",
+        )
+    durable.make_folder(folder)
+
+
+def discard_unreadable(folder: Path) -> None:
+    """Remove a database that is no SQLite file any more; a readable one stays, whatever it holds."""
+    path = folder / DATABASE
+    if not path.exists():
+        return
+    connection = sqlite3.connect(path)
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.DatabaseError as error:
+        if error.sqlite_errorcode not in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+            raise
+        for suffix in ("-wal", "-shm", ""):
+            durable.remove(path.with_name(path.name + suffix))
+    finally:
+        connection.close()

@@ -1,0 +1,159 @@
+"""Deleting records, and compacting what they leave behind."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from mirror_index.collection import housekeeping
+from mirror_index.collection.approximation import AnnState, make_ann
+from mirror_index.collection.changing import now, require_generation, writing
+from mirror_index.collection.report import ChangeReport
+from mirror_index.config import IndexSpec
+from mirror_index.durable import Chunk
+from mirror_index.errors import UsageError
+from mirror_index.index.vectorfile import VectorWriter, map_rows
+from mirror_index.names import NAME_KEY_VERSION
+from mirror_index.progress import Reporter
+from mirror_index.store import committing, compacting
+from mirror_index.store.filter_sql import EVERYTHING, Predicate
+from mirror_index.store.layout import vector_file
+from mirror_index.store.reading import Generation
+from mirror_index.store.writing import WriteStore
+from mirror_index.vectors import EncoderLike
+
+_COPY_ROWS = 65_536
+
+
+def delete(
+    folder: Path, ids: Iterable[str] | None, where: Predicate | None, *, timeout: float
+) -> ChangeReport:
+    """Delete records by id and filter; see `Collection.delete`."""
+    if ids is None and where is None:
+        raise UsageError("nothing says what to delete", remedy="Give ids or a filter")
+    started = time.perf_counter()
+    with writing(folder, timeout) as store:
+        current = require_generation(store, folder)
+        housekeeping.remove_leftovers(folder, current, keep={current.vector_file})
+        with store.transaction() as connection:
+            committing.begin_touching(connection)
+            doomed = committing.choose_doomed(connection, ids, where or EVERYTHING)
+            deleted = committing.delete_records(
+                connection, "key IN (SELECT key FROM temp.doomed)", ()
+            )
+            committing.settle(connection)
+            totals = committing.totals(connection)
+            report = ChangeReport(
+                verb="delete",
+                generation=current.number + 1,
+                deleted=deleted,
+                skipped=doomed.absent,
+                records=totals.records,
+            )
+            _write(store, _after(current, report, totals))
+    return replace(report, seconds=time.perf_counter() - started)
+
+
+def compact(
+    folder: Path,
+    encoder: Callable[[], EncoderLike],
+    reporter: Reporter,
+    *,
+    timeout: float,
+) -> ChangeReport:
+    """Copy the live vectors to a new file, number the texts anew, rebuild the index; see `Collection.compact`."""
+    started = time.perf_counter()
+    with writing(folder, timeout) as store:
+        current = require_generation(store, folder)
+        housekeeping.remove_leftovers(folder, current)
+        rows = compacting.live_rows(store.connection)
+        number = int(Path(current.vector_file).stem) + 1
+        name = vector_file(number)
+        chunks = _copy_rows(folder, current, rows, name, reporter)
+        ann = _rebuild_ann(folder, store, current, rows, name, encoder, reporter)
+        with store.transaction() as connection:
+            compacting.renumber(connection, chunks, current.number + 1)
+            if store.meta("name_key_version") != NAME_KEY_VERSION:
+                compacting.key_names_again(connection)
+                store.set_meta("name_key_version", NAME_KEY_VERSION)
+            totals = committing.totals(connection)
+            report = ChangeReport(
+                verb="compact", generation=current.number + 1, records=totals.records
+            )
+            shrunk = replace(
+                _after(current, report, totals),
+                vector_file=name,
+                vector_rows=len(rows),
+                ann_file=ann.file,
+                ann_rows=ann.rows,
+                ann_sha256=ann.sha256,
+                ann_kind=ann.kind,
+                ann_parameters=ann.parameters,
+            )
+            _write(store, shrunk)
+        housekeeping.remove_leftovers(folder, shrunk)
+        store.vacuum()
+    return replace(report, seconds=time.perf_counter() - started)
+
+
+def _after(current: Generation, report: ChangeReport, totals: committing.Totals) -> Generation:
+    return replace(
+        current,
+        number=report.generation,
+        committed_at=now(),
+        verb=report.verb,
+        source=None,
+        live_records=totals.records,
+        live_texts=totals.live_texts,
+        dead_texts=totals.dead_texts,
+        concepts=totals.concepts,
+        details={"report": report.to_json()},
+    )
+
+
+def _write(store: WriteStore, generation: Generation) -> None:
+    details = {**generation.details, **committing.side_counts(store.connection)}
+    committing.write_generation(store.connection, replace(generation, details=details))
+
+
+def _copy_rows(
+    folder: Path, current: Generation, rows: Sequence[int], name: str, reporter: Reporter
+) -> list[Chunk]:
+    vectors = map_rows(folder / current.vector_file, current.vector_rows, current.dim)
+    chunks = []
+    with (
+        VectorWriter(folder, name, current.dim, 0) as target,
+        reporter.stage("compact", len(rows), "texts") as advance,
+    ):
+        for start in range(0, len(rows), _COPY_ROWS):
+            part = rows[start : start + _COPY_ROWS]
+            chunks.append(target.append(vectors[part]))
+            advance(len(part))
+    return chunks
+
+
+def _rebuild_ann(
+    folder: Path,
+    store: WriteStore,
+    current: Generation,
+    rows: Sequence[int],
+    name: str,
+    encoder: Callable[[], EncoderLike],
+    reporter: Reporter,
+) -> AnnState:
+    def texts(wanted: Sequence[int]) -> list[str]:
+        return store.texts_of([rows[row] for row in wanted])
+
+    return make_ann(
+        folder,
+        current,
+        map_rows(folder / name, len(rows), current.dim),
+        spec=IndexSpec(**(store.meta("index_spec") or {})),
+        number=current.number + 1,
+        encoder=encoder,
+        rebuild=True,
+        texts=texts,
+        reporter=reporter,
+    )

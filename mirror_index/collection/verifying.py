@@ -1,0 +1,271 @@
+"""Verify: every file and row of a collection against what was committed. Nothing is changed."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mirror_index import durable
+from mirror_index.collection import housekeeping, probes
+from mirror_index.collection.binding import hash_tree
+from mirror_index.collection.encoders import load_own
+from mirror_index.collection.report import Problem, VerifyReport
+from mirror_index.errors import CollectionError, MirrorIndexError
+from mirror_index.index.vectorfile import ITEM_SIZE, chunk_digest, map_rows
+from mirror_index.store.checks import check_database, check_words
+from mirror_index.store.layout import DATABASE
+from mirror_index.store.reading import Generation, ReadStore, connect_read_only
+from mirror_index.vectors import EncoderLike
+
+_NORM_TOLERANCE = 1e-3
+_NORM_ROWS = 65_536
+_RESTORE = "Restore the file from a copy, or build the collection again with overwrite"
+_COMPACT = "Run `mirror-index compact`, which makes it again"
+_CLEAN = "Harmless; the next change removes or uses it"
+
+
+def verify_collection(
+    folder: Path, *, recall: bool = False, encoder: EncoderLike | None = None
+) -> VerifyReport:
+    """Check a collection, also one that is too damaged to open; see `Collection.verify`.
+
+    Args:
+        folder: the collection's folder.
+        recall: measure the recall of the approximate index again.
+        encoder: checked against the collection; None checks the one stored in it.
+
+    Raises:
+        CollectionError: there is no collection, or it was never finished.
+    """
+    store = ReadStore(folder / DATABASE)
+    connection = connect_read_only(folder / DATABASE)
+    try:
+        with store.snapshot() as generation:
+            connection.execute("BEGIN")
+            return _Verification(folder, store, connection, generation, encoder).run(recall)
+    finally:
+        connection.close()
+        store.close()
+
+
+class _Verification:
+    """One verification of one committed state."""
+
+    def __init__(
+        self,
+        folder: Path,
+        store: ReadStore,
+        connection: sqlite3.Connection,
+        generation: Generation,
+        encoder: EncoderLike | None,
+    ) -> None:
+        self._folder = folder
+        self._store = store
+        self._connection = connection
+        self._generation = generation
+        self._given = encoder
+        self._encoder: EncoderLike | None = None
+
+    def run(self, recall: bool) -> VerifyReport:
+        checks: dict[str, Callable[[], Iterator[Problem]]] = {
+            "database": self._database,
+            "words": self._words,
+            "vectors": self._vectors,
+            "index": self._ann,
+            "encoder": self._encoder_files,
+            "probes": self._probes,
+            "leftovers": self._leftovers,
+        }
+        problems = [problem for check in checks.values() for problem in check()]
+        measured = None
+        if recall and not problems:
+            checks["recall"] = lambda: iter(())
+            measured = self._measure()
+            problems += self._recall_problems(measured)
+        return VerifyReport(problems=tuple(problems), checked=tuple(checks), recall=measured)
+
+    def _database(self) -> Iterator[Problem]:
+        for fault in check_database(self._connection, self._generation):
+            yield Problem(
+                kind="database",
+                where=f"{DATABASE}, {fault.table}",
+                what=fault.what,
+                remedy=_RESTORE,
+            )
+
+    def _words(self) -> Iterator[Problem]:
+        try:
+            wrong = check_words(self._folder / DATABASE)
+        except sqlite3.OperationalError:
+            return  # a read-only disk; the words are derived from texts that were checked
+        if wrong is not None:
+            yield Problem(
+                kind="database", where=f"{DATABASE}, texts_fts", what=wrong, remedy=_COMPACT
+            )
+
+    def _vectors(self) -> Iterator[Problem]:
+        generation = self._generation
+        path = self._folder / generation.vector_file
+        width = generation.dim * ITEM_SIZE
+        if not path.is_file():
+            yield self._bad_vectors("the file is missing")
+            return
+        if path.stat().st_size < generation.vector_rows * width:
+            yield self._bad_vectors(
+                f"the file holds {path.stat().st_size // width} rows, "
+                f"{generation.vector_rows} were committed"
+            )
+            return
+        yield from self._segments(path)
+        for row in _odd_rows(map_rows(path, generation.vector_rows, generation.dim)):
+            yield self._bad_vectors(f"row {row} is not a unit vector")
+
+    def _segments(self, path: Path) -> Iterator[Problem]:
+        generation = self._generation
+        expected = 0
+        rows = self._connection.execute(
+            "SELECT first_row, rows, file, sha256 FROM segments ORDER BY first_row"
+        ).fetchall()
+        for first, count, file, digest in rows:
+            if file != generation.vector_file or first != expected:
+                yield self._bad_vectors(f"the segment at row {first} does not follow row {expected}")
+            elif chunk_digest(path, generation.dim, first, count) != digest:
+                yield self._bad_vectors(f"rows {first} to {first + count - 1} are not as written")
+            expected = first + count
+        if expected != generation.vector_rows:
+            yield self._bad_vectors(
+                f"the segments end at row {expected}, not {generation.vector_rows}"
+            )
+
+    def _bad_vectors(self, what: str) -> Problem:
+        return Problem(
+            kind="vectors", where=self._generation.vector_file, what=what, remedy=_RESTORE
+        )
+
+    def _ann(self) -> Iterator[Problem]:
+        generation = self._generation
+        if generation.ann_file is None:
+            return
+        path = self._folder / generation.ann_file
+
+        def problem(what: str) -> Problem:
+            return Problem(kind="index", where=str(generation.ann_file), what=what, remedy=_COMPACT)
+
+        if not path.is_file():
+            yield problem("the file is missing; every search is exact until it is made again")
+        elif durable.sha256_of(path) != generation.ann_sha256:
+            yield problem("the file is not as written")
+        else:
+            from mirror_index.index.ann import AnnIndex  # faiss is only loaded where it is used
+
+            rows = AnnIndex.load(path, generation.ann_parameters).rows
+            if rows != generation.ann_rows:
+                yield problem(f"it holds {rows} rows, {generation.ann_rows} were committed")
+
+    def _encoder_files(self) -> Iterator[Problem]:
+        name = self._generation.encoder_folder
+        stored: dict[str, str] = self._store.meta("encoder_files") or {}
+        found = hash_tree(self._folder / name)
+        for file in sorted(stored.keys() | found.keys()):
+            if stored.get(file) == found.get(file):
+                continue
+            what = "is not as written"
+            if file not in found:
+                what = "is missing"
+            elif file not in stored:
+                what = "was not there when the collection was built"
+            yield Problem(
+                kind="encoder", where=f"{name}/{file}", what=f"the file {what}", remedy=_RESTORE
+            )
+
+    def _probes(self) -> Iterator[Problem]:
+        generation = self._generation
+        where = generation.encoder_folder if self._given is None else "the encoder given"
+        try:
+            encoder = self._given or load_own(self._folder, generation)
+            probes.check_fingerprint(
+                encoder, generation.encoder_fingerprint, generation.dim, str(self._folder)
+            )
+            stored = probes.read(self._connection, generation.dim)
+            if not stored.texts:
+                raise CollectionError("the stored probe vectors are missing")
+            probes.check(encoder, stored, str(self._folder))
+            self._encoder = encoder
+        except MirrorIndexError as error:
+            yield Problem(kind="encoder", where=where, what=error.what, remedy=_RESTORE)
+
+    def _leftovers(self) -> Iterator[Problem]:
+        for path in housekeeping.leftovers(self._folder, self._generation):
+            yield _leftover(path.relative_to(self._folder).as_posix(), "no committed state uses it")
+        for path in housekeeping.strangers(self._folder):
+            yield Problem(
+                kind="stranger",
+                where=path.name,
+                what="no collection makes this file",
+                remedy="Move it elsewhere; it is never touched",
+            )
+        pending = self._connection.execute("SELECT count(*) FROM pending").fetchone()[0]
+        if pending:
+            yield _leftover(DATABASE, f"{pending} texts are encoded but belong to no change yet")
+        generation = self._generation
+        path = self._folder / generation.vector_file
+        beyond = path.stat().st_size if path.is_file() else 0
+        beyond -= generation.vector_rows * generation.dim * ITEM_SIZE
+        if beyond > 0:
+            yield _leftover(generation.vector_file, f"{beyond} bytes past the committed rows")
+
+    def _measure(self) -> dict[str, Any] | None:
+        generation = self._generation
+        if generation.ann_file is None or not generation.ann_rows or self._encoder is None:
+            return None
+        from mirror_index.index.ann import AnnIndex  # faiss is only loaded where it is used
+        from mirror_index.index.calibration import measure
+
+        path = self._folder / generation.ann_file
+        vectors = map_rows(
+            self._folder / generation.vector_file, generation.vector_rows, generation.dim
+        )
+        index = AnnIndex.load(path, generation.ann_parameters)
+        return measure(index, vectors, self._encoder, self._texts)
+
+    def _texts(self, rows: Sequence[int]) -> list[str]:
+        found = (
+            self._connection.execute("SELECT text FROM texts WHERE row = ?", (int(row),)).fetchone()
+            for row in rows
+        )
+        return [row[0] for row in found]
+
+    def _recall_problems(self, measured: dict[str, Any] | None) -> list[Problem]:
+        if measured is None:
+            return []
+        target = float(self._generation.ann_parameters.get("recall_target", 0.0))
+        stored = self._generation.ann_parameters.get("recall_interval", [target, 1.0])
+        if measured["recall_at_10"] >= min(target, float(stored[0])):
+            return []
+        what = f"recall@10 is {measured['recall_at_10']}, {target} was asked for"
+        return [
+            Problem(
+                kind="recall", where=str(self._generation.ann_file), what=what, remedy=_COMPACT
+            )
+        ]
+
+
+def _leftover(where: str, what: str) -> Problem:
+    return Problem(kind="leftover", where=where, what=what, remedy=_CLEAN)
+
+
+def _odd_rows(vectors: np.ndarray[Any, np.dtype[np.float32]]) -> Iterator[int]:
+    """Yield the first ten rows whose length is not 1."""
+    found = 0
+    for start in range(0, len(vectors), _NORM_ROWS):
+        block = vectors[start : start + _NORM_ROWS].astype(np.float64)
+        norms = np.sqrt(np.add.reduce(block * block, axis=1))
+        for row in np.flatnonzero(~(np.abs(norms - 1.0) <= _NORM_TOLERANCE)):
+            yield start + int(row)
+            found += 1
+            if found == 10:
+                return

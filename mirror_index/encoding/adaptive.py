@@ -1,0 +1,57 @@
+"""The encoder stored in a collection, for writers: light for a few texts, fast for many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+from mirror_index.config import EncoderConfig
+from mirror_index.encoding.onnx import load_query_encoder
+from mirror_index.vectors import Encoded, EncoderLike, FloatMatrix
+
+MANY = 2000
+"""Texts from which on loading torch (seconds) pays for itself."""
+
+
+class AdaptiveEncoder:
+    """One encoder with two engines: its ONNX copy for small calls, torch from `MANY` texts on.
+
+    Args:
+        folder: a saved encoder folder.
+        config: how torch runs; must not change the recipe.
+    """
+
+    def __init__(self, folder: Path, config: EncoderConfig | None = None) -> None:
+        self.folder = folder
+        self.config = config or EncoderConfig()
+        self._light = load_query_encoder(folder)
+
+    @cached_property
+    def _heavy(self) -> EncoderLike:
+        from mirror_index.encoding.loading import load_encoder  # torch, only when it pays
+
+        return load_encoder(self.folder, self.config)
+
+    @property
+    def dim(self) -> int:
+        """Number of columns of a vector."""
+        return self._light.dim
+
+    @property
+    def fingerprint(self) -> str:
+        """Fingerprint of the encoder."""
+        return self._light.fingerprint
+
+    def encode(self, texts: Sequence[str]) -> FloatMatrix:
+        """Return (len(texts), dim) float32 unit rows in the order of `texts`."""
+        return self.encode_audited(texts).vectors
+
+    def encode_audited(self, texts: Sequence[str]) -> Encoded:
+        """Like `encode`, with token counts, truncation and unknown-token flags."""
+        engine = self._heavy if len(texts) >= MANY else self._light
+        return engine.encode_audited(texts)
+
+    def save(self, folder: Path) -> None:
+        """Copy the encoder folder."""
+        self._light.save(folder)

@@ -1,0 +1,172 @@
+"""Similarity benchmarks: rank correlation of cosines with the judgements of people.
+
+Sentence level: STS 2012-2016, STS-B, SICK-R. Word level: SimLex-999, WordSim-353, UMNSRS. The
+figure of the literature is Spearman's rho x 100 over all pairs of a file together (the "all"
+setting of Gao et al., EMNLP 2021, which Mirror-BERT reports too).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mirror_index.errors import SourceError
+from mirror_index.evaluation.intervals import FloatVector, Interval, bootstrap_statistic
+from mirror_index.evaluation.tables import Table, TableRow, require_columns
+from mirror_index.records import normalise_text
+from mirror_index.vectors import EncoderLike
+
+LEXICAL_COLUMNS = ("w1", "w2", "score")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StsReport:
+    """Correlation of cosines with judgements, times 100, with 95% bootstrap intervals.
+
+    Attributes:
+        file: name of the evaluated file.
+        n: pairs.
+        spearman: rank correlation (ties share their mean rank).
+        pearson: linear correlation.
+        mean_cosine: mean cosine of the pairs; near 1 for an encoder whose space is a narrow cone.
+        encoder: fingerprint of the encoder.
+    """
+
+    file: str
+    n: int
+    spearman: Interval
+    pearson: Interval
+    mean_cosine: float
+    encoder: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return asdict(self)
+
+
+def evaluate_sts(
+    path: str | Path,
+    encoder: EncoderLike,
+    columns: Sequence[str] = ("s1", "s2", "score"),
+    *,
+    samples: int = 1000,
+    seed: int = 0,
+) -> StsReport:
+    """Evaluate on a TSV or CSV file with a header.
+
+    Args:
+        path: the file; other columns than the three are ignored.
+        encoder: encodes each distinct text once.
+        columns: names of the first text, the second text and the score.
+        samples: bootstrap resamples of the intervals.
+        seed: seed of the resampling.
+
+    Raises:
+        SourceError: an absent column, an empty text, a score that is no finite number (the line is
+            named), fewer than two pairs, or scores that are all equal.
+    """
+    table = Table(path)
+    require_columns(table, columns)
+    return _evaluate(table, encoder, columns, samples, seed)
+
+
+def evaluate_lexical(
+    path: str | Path, encoder: EncoderLike, *, samples: int = 1000, seed: int = 0
+) -> StsReport:
+    """Evaluate on a file without a header whose rows are ``word, word, score``.
+
+    Raises:
+        SourceError: as for `evaluate_sts`.
+    """
+    table = Table(path, header=LEXICAL_COLUMNS)
+    return _evaluate(table, encoder, LEXICAL_COLUMNS, samples, seed)
+
+
+def spearman(left: FloatVector, right: FloatVector) -> float:
+    """Return Spearman's rho of two vectors; 0.0 when one of them is constant."""
+    return pearson(average_ranks(left), average_ranks(right))
+
+
+def pearson(left: FloatVector, right: FloatVector) -> float:
+    """Return Pearson's r of two vectors; 0.0 when one of them is constant."""
+    x, y = left - left.mean(), right - right.mean()
+    scale = math.sqrt(float(x @ x) * float(y @ y))
+    return 0.0 if scale == 0.0 else max(-1.0, min(1.0, float(x @ y) / scale))
+
+
+def average_ranks(values: FloatVector) -> FloatVector:
+    """Return ranks from 1 up; equal values share the mean of their ranks."""
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    ranks: FloatVector = (last - (counts - 1) / 2.0)[places]
+    return ranks
+
+
+def _evaluate(
+    table: Table, encoder: EncoderLike, columns: Sequence[str], samples: int, seed: int
+) -> StsReport:
+    left_column, right_column, score_column = columns
+    left: list[str] = []
+    right: list[str] = []
+    scores: list[float] = []
+    for row in table:
+        left.append(_text(row, left_column, table.name))
+        right.append(_text(row, right_column, table.name))
+        scores.append(_score(row, score_column, table.name))
+    gold = np.array(scores, dtype=np.float64)
+    if gold.size < 2 or bool((gold == gold[0]).all()):
+        raise SourceError(
+            "a correlation needs at least two pairs whose scores differ",
+            value=f"{gold.size} pairs",
+            where=table.name,
+        )
+    cosines = _cosines(encoder, left, right)
+    return StsReport(
+        file=table.name,
+        n=int(gold.size),
+        spearman=bootstrap_statistic(spearman, cosines, gold, samples=samples, seed=seed).scaled(
+            100.0
+        ),
+        pearson=bootstrap_statistic(pearson, cosines, gold, samples=samples, seed=seed).scaled(
+            100.0
+        ),
+        mean_cosine=float(cosines.mean()),
+        encoder=encoder.fingerprint,
+    )
+
+
+def _cosines(encoder: EncoderLike, left: Sequence[str], right: Sequence[str]) -> FloatVector:
+    row_of = {text: row for row, text in enumerate(dict.fromkeys((*left, *right)))}
+    vectors = encoder.encode(list(row_of)).astype(np.float64)
+    first = vectors[[row_of[text] for text in left]]
+    second = vectors[[row_of[text] for text in right]]
+    cosines: FloatVector = np.einsum("ij,ij->i", first, second)
+    return cosines
+
+
+def _text(row: TableRow, column: str, file: str) -> str:
+    text = normalise_text(row.cells[column])
+    if not text:
+        raise SourceError(f"an empty text in column {column!r}", where=f"{file}, line {row.line}")
+    return text
+
+
+def _score(row: TableRow, column: str, file: str) -> float:
+    raw = row.cells[column]
+    try:
+        score = float(raw)
+    except ValueError:
+        score = math.nan
+    if not math.isfinite(score):
+        raise SourceError(
+            f"the score in column {column!r} is not a number",
+            value=raw,
+            where=f"{file}, line {row.line}",
+            remedy="Correct or remove the row",
+        )
+    return score

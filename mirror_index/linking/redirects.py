@@ -1,0 +1,82 @@
+"""Where an obsolete concept went: following `replaced_by` and `consider` to live concepts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mirror_index.records import Concept
+
+if TYPE_CHECKING:
+    from mirror_index.collection import Collection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redirect:
+    """The way from one concept id to live concepts.
+
+    Attributes:
+        ids: live concepts it leads to, in the order the dictionary gives them.
+        certain: every step had exactly one `replaced_by`; otherwise a person should decide.
+        steps: what was followed and what went wrong, for the trace.
+    """
+
+    ids: tuple[str, ...]
+    certain: bool
+    steps: tuple[str, ...]
+
+
+class Redirects:
+    """Follows redirects in one collection and remembers the concepts it has read."""
+
+    def __init__(self, collection: Collection) -> None:
+        self._collection = collection
+        self._known: dict[str, Concept | None] = {}
+
+    def concepts(self, ids: Iterable[str]) -> dict[str, Concept]:
+        """Return the concepts behind ids or alternative ids; unknown ids are left out."""
+        wanted = list(dict.fromkeys(ids))
+        missing = [one for one in wanted if one not in self._known]
+        if missing:
+            found = self._collection.concepts(missing)
+            self._known.update({one: found.get(one) for one in missing})
+        return {one: concept for one in wanted if (concept := self._known[one]) is not None}
+
+    def follow(self, concept_id: str) -> Redirect:
+        """Follow a concept to what replaces it; a live concept leads to itself.
+
+        Chains are followed to their end, branches each in turn; a cycle, a target that is not in
+        the collection and an obsolete concept with nowhere to go end in a warning among the steps.
+        """
+        ids: list[str] = []
+        steps: list[str] = []
+        certain = True
+        seen: set[str] = set()
+        waiting = [concept_id]
+        while waiting:
+            current = waiting.pop(0)
+            concept = self.concepts([current]).get(current)
+            if concept is None:
+                steps.append(f"warning: {current} is not in the collection")
+            elif concept.id in seen:
+                if concept.obsolete:
+                    steps.append(f"warning: the replacements of {concept.id} run in a circle")
+            else:
+                seen.add(concept.id)
+                if concept.obsolete:
+                    targets = concept.replaced_by or concept.consider
+                    certain = certain and len(concept.replaced_by) == 1
+                    steps.append(_step(concept))
+                    waiting[:0] = targets
+                else:
+                    ids.append(concept.id)
+        return Redirect(ids=tuple(ids), certain=certain, steps=tuple(steps))
+
+
+def _step(concept: Concept) -> str:
+    if concept.replaced_by:
+        return f"redirect: {concept.id} (obsolete) -> {', '.join(concept.replaced_by)}"
+    if concept.consider:
+        return f"redirect: {concept.id} (obsolete), consider {', '.join(concept.consider)}"
+    return f"warning: {concept.id} is obsolete and nothing replaces it"

@@ -1,0 +1,162 @@
+"""How well linking works on mentions whose concepts are known."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mirror_index.config import LinkOptions
+from mirror_index.errors import SourceError
+from mirror_index.evaluation.linking import (
+    LinkingScores,
+    Prediction,
+    canonical_id,
+    parse_gold,
+    score_linking,
+)
+from mirror_index.evaluation.tables import Table, require_columns
+from mirror_index.linking.calibration import load_calibration
+from mirror_index.linking.pipeline import link
+from mirror_index.linking.redirects import Redirects
+from mirror_index.records import Link
+
+if TYPE_CHECKING:
+    from mirror_index.collection import Collection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoldMention:
+    """A mention with the ids it stands for: any of several counts, none means it names no concept."""
+
+    mention: str
+    gold_ids: frozenset[str]
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkingReport:
+    """Scores of linking in one collection.
+
+    Attributes:
+        scores: see `LinkingScores`.
+        unknown_gold: mentions with gold ids of which the collection knows none; they count as missed.
+        calibrated: whether the probabilities come from a calibration of this collection.
+        mentions_per_second: wall-clock rate, distinct mentions only.
+        k: candidates ranked per mention.
+    """
+
+    scores: LinkingScores
+    unknown_gold: int
+    calibrated: bool
+    mentions_per_second: float
+    k: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return asdict(self)
+
+
+def read_gold(
+    path: str | Path,
+    mention_column: str,
+    gold_column: str,
+    filters: Mapping[str, str] | None = None,
+) -> list[GoldMention]:
+    """Read mentions with gold ids from a TSV (without quoting) or CSV file with a header.
+
+    Args:
+        path: the file.
+        mention_column: column of the mention.
+        gold_column: column of the ids: ``"A|B"`` for several, ``""`` or ``"NIL"`` for none.
+        filters: keep only the rows whose column holds exactly this value.
+
+    Raises:
+        SourceError: an absent column, a malformed row, or no row left.
+    """
+    wanted = dict(filters or {})
+    table = Table(path)
+    require_columns(table, (mention_column, gold_column, *wanted))
+    mentions = [
+        GoldMention(
+            mention=row.cells[mention_column],
+            gold_ids=parse_gold(row.cells[gold_column]),
+            line=row.line,
+        )
+        for row in table
+        if all(row.cells[column] == value for column, value in wanted.items())
+    ]
+    if not mentions:
+        raise SourceError(
+            "no mention is left to evaluate",
+            value=wanted or None,
+            where=table.name,
+            remedy="Check the filters",
+        )
+    return mentions
+
+
+def evaluate_linking(
+    collection: Collection,
+    rows: Iterable[GoldMention],
+    options: LinkOptions = LinkOptions(),  # noqa: B008 (frozen)
+) -> LinkingReport:
+    """Link every mention and compare with its gold ids.
+
+    Gold ids are taken as the collection knows them: prefixes compare without regard to case,
+    alternative ids stand for their concept, obsolete ones for what replaces them.
+
+    Raises:
+        MirrorIndexError: what `link` raises.
+    """
+    mentions = list(rows)
+    redirects = Redirects(collection)
+    known = _known_ids(redirects, mentions)
+    gold = [
+        row.gold_ids | frozenset(known_id for one in row.gold_ids for known_id in known[one])
+        for row in mentions
+    ]
+    started = time.perf_counter()
+    links = link(collection, [row.mention for row in mentions], options)
+    seconds = time.perf_counter() - started
+    return LinkingReport(
+        scores=score_linking(gold, [_prediction(one) for one in links]),
+        unknown_gold=sum(
+            bool(row.gold_ids) and not any(known[one] for one in row.gold_ids) for row in mentions
+        ),
+        calibrated=load_calibration(collection).calibrated,
+        mentions_per_second=len({row.mention for row in mentions}) / max(seconds, 1e-9),
+        k=options.k,
+    )
+
+
+def _known_ids(redirects: Redirects, mentions: Sequence[GoldMention]) -> dict[str, set[str]]:
+    """Map each gold id to the canonical ids of the live concepts it stands for here."""
+    gold = {one for row in mentions for one in row.gold_ids}
+    spellings = {one: _spellings(one) for one in gold}
+    redirects.concepts(spelling for forms in spellings.values() for spelling in forms)
+    known: dict[str, set[str]] = {}
+    for one, forms in spellings.items():
+        found = redirects.concepts(forms)
+        known[one] = {
+            canonical_id(target)
+            for form in found
+            for target in (*redirects.follow(form).ids, found[form].id)
+        }
+    return known
+
+
+def _spellings(identifier: str) -> tuple[str, ...]:
+    prefix, colon, local = identifier.partition(":")
+    forms = (prefix, prefix.lower(), prefix.capitalize()) if colon else (prefix,)
+    return tuple(dict.fromkeys(f"{form}{colon}{local}" for form in forms))
+
+
+def _prediction(answer: Link) -> Prediction:
+    return Prediction(
+        status=answer.status,
+        ranked=tuple(candidate.concept_id for candidate in answer.candidates),
+        probability=answer.candidates[0].probability if answer.candidates else None,
+    )

@@ -1,0 +1,83 @@
+"""A NumPy file written a block at a time: it appears whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Self
+
+import numpy as np
+
+from mirror_index.errors import UsageError
+from mirror_index.vectors import FloatMatrix
+
+_HEADER_BYTES = 128
+
+
+class NpyWriter:
+    """Writes ``output`` (NPY 1.0, float32, C order) and ``<output>.ids.txt``; a context manager.
+
+    The header is written last, when the number of rows is known; both files are renamed into place
+    on a clean exit and removed otherwise.
+
+    Args:
+        output: the file to make.
+        dim: columns.
+
+    Raises:
+        UsageError: the file is there already.
+    """
+
+    def __init__(self, output: Path, dim: int) -> None:
+        if output.exists():
+            raise UsageError(
+                "the output is there already", value=str(output), remedy="Remove it or name another"
+            )
+        self.output = output
+        self.ids = output.with_name(output.name + ".ids.txt")
+        self.dim = dim
+        self.rows = 0
+        output.parent.mkdir(parents=True, exist_ok=True)
+        self._vectors: BinaryIO = self._part(output).open("wb")
+        self._names: BinaryIO = self._part(self.ids).open("wb")
+        self._vectors.write(b" " * _HEADER_BYTES)
+
+    @staticmethod
+    def _part(path: Path) -> Path:
+        return path.with_name(path.name + ".part")
+
+    def append(self, ids: Sequence[str], vectors: FloatMatrix) -> None:
+        """Append (n, dim) float32 rows and their n ids; line breaks within an id become spaces."""
+        assert vectors.shape == (len(ids), self.dim)
+        self._vectors.write(np.ascontiguousarray(vectors, dtype="<f4").data)
+        for name in ids:
+            self._names.write(" ".join(name.splitlines()).encode("utf-8") + b"\n")
+        self.rows += len(ids)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self._write_header()
+        self._vectors.close()
+        self._names.close()
+        for path in (self.ids, self.output):
+            if kind is None:
+                self._part(path).replace(path)
+            else:
+                self._part(path).unlink()
+
+    def _write_header(self) -> None:
+        shape = f"({self.rows}, {self.dim})"
+        text = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}"
+        header = b"\x93NUMPY\x01\x00" + (_HEADER_BYTES - 10).to_bytes(2, "little")
+        body = text.encode("ascii").ljust(_HEADER_BYTES - 11) + b"\n"
+        self._vectors.seek(0)
+        self._vectors.write(header + body)

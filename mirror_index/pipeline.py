@@ -1,0 +1,203 @@
+"""The main job as one call: read, tune if asked, encode, index, calibrate linking."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from mirror_index.collection import Collection
+from mirror_index.config import (
+    EncoderConfig,
+    IndexSpec,
+    MirrorConfig,
+    OnDuplicate,
+    OnTruncate,
+    Preset,
+    ReadOptions,
+)
+from mirror_index.encoding import load_encoder, load_stored_encoder
+from mirror_index.linking import calibrate
+from mirror_index.npy import NpyWriter
+from mirror_index.progress import SILENT, Reporter
+from mirror_index.readers import read
+from mirror_index.records import Record, Rejected, SourceItem, normalise_text
+
+ENCODER_FOLDER = "encoder"
+ENCODE_WINDOW = 16_384
+"""Records encoded at a time by `encode_source`; bounds its memory."""
+
+
+def build_collection(
+    source: str | Path,
+    folder: Path,
+    *,
+    encoder: str | Path | None = None,
+    tuned: bool | MirrorConfig = False,
+    read_options: ReadOptions = ReadOptions(),  # noqa: B008 (frozen)
+    encoder_config: EncoderConfig = EncoderConfig(),  # noqa: B008 (frozen)
+    spec: IndexSpec = IndexSpec(),  # noqa: B008 (frozen)
+    on_duplicate: OnDuplicate = OnDuplicate.ERROR,
+    on_truncate: OnTruncate = OnTruncate.REPORT,
+    overwrite: bool = False,
+    reporter: Reporter = SILENT,
+) -> Collection:
+    """Make a collection from a source and return it open.
+
+    Args:
+        source: a file, or "-" for standard input.
+        folder: the collection's folder.
+        encoder: model folder or hub name; None for the default encoder.
+        tuned: tune the encoder on the source first: True for the phrase preset, or the settings.
+            The tuned encoder lies beside the collection in ``<name>.encoder`` and is used again when an
+            interrupted build is repeated.
+        read_options: how the source becomes records.
+        encoder_config: how texts are encoded.
+        spec: the index wanted.
+        on_duplicate: what to do with an id that comes twice with different content.
+        on_truncate: whether texts longer than the encoder reads fail the build.
+        overwrite: replace a finished collection.
+        reporter: receives progress.
+
+    Raises:
+        MirrorIndexError: whatever reading, tuning, encoding or building cannot do.
+    """
+    items = read(source, read_options)  # first: a source that is not there must cost no training
+    if tuned:
+        config = tuned if isinstance(tuned, MirrorConfig) else None
+        encoder = _tuned_encoder(source, folder, encoder, config, read_options, reporter)
+    collection = Collection.build(
+        folder,
+        items,
+        encoder=load_encoder(encoder, encoder_config),
+        spec=spec,
+        on_duplicate=on_duplicate,
+        on_truncate=on_truncate,
+        overwrite=overwrite,
+        source=str(source),
+        reporter=reporter,
+    )
+    return _calibrated(collection, reporter)
+
+
+def _tuned_encoder(
+    source: str | Path,
+    folder: Path,
+    base: str | Path | None,
+    config: MirrorConfig | None,
+    read_options: ReadOptions,
+    reporter: Reporter,
+) -> Path:
+    from mirror_index.tuning import tune  # torch and transformers
+
+    output = folder.with_name(folder.name + ".encoder")
+    if (output / "card.json").is_file():
+        reporter.note(f"Using the encoder tuned before: {output}")
+        return output
+    output.parent.mkdir(parents=True, exist_ok=True)
+    result = tune(
+        read(source, read_options),
+        output,
+        encoder=base,
+        config=config or MirrorConfig.for_preset(Preset.PHRASE),
+        reporter=reporter,
+    )
+    reporter.note(result.card.render())
+    reporter.note(f"{'Kept' if result.kept else 'Not kept'}: {result.reason}")
+    return output
+
+
+def open_for_writing(folder: Path, encoder_config: EncoderConfig | None = None) -> Collection:
+    """Open a collection with an encoder that is light for a few texts and fast for many."""
+    return Collection.open(
+        folder, encoder=load_stored_encoder(folder / ENCODER_FOLDER, encoder_config)
+    )
+
+
+def add_to_collection(
+    source: str | Path,
+    folder: Path,
+    *,
+    update: bool = False,
+    read_options: ReadOptions = ReadOptions(),  # noqa: B008 (frozen)
+    encoder_config: EncoderConfig = EncoderConfig(),  # noqa: B008 (frozen)
+    on_duplicate: OnDuplicate = OnDuplicate.ERROR,
+    on_truncate: OnTruncate = OnTruncate.REPORT,
+    reporter: Reporter = SILENT,
+) -> Collection:
+    """Add the records of a source to a collection, or with `update` add and replace by id.
+
+    Returns:
+        The collection, open; its `last_change` says what was done.
+
+    Raises:
+        MirrorIndexError: whatever reading, encoding or writing cannot do.
+    """
+    collection = open_for_writing(folder, encoder_config)
+    change = collection.update if update else collection.add
+    change(
+        read(source, read_options),
+        on_duplicate=on_duplicate,
+        on_truncate=on_truncate,
+        source=str(source),
+        reporter=reporter,
+    )
+    return _calibrated(collection, reporter)
+
+
+def _calibrated(collection: Collection, reporter: Reporter) -> Collection:
+    """Fit the probabilities of linking anew when the collection names concepts."""
+    if next(iter(collection.iter_names()), None) is not None:
+        with reporter.stage("calibrate linking", 1, "fits") as advance:
+            calibrate(collection)
+            advance(1)
+    return collection
+
+
+def encode_source(
+    source: str | Path,
+    output: Path,
+    *,
+    encoder: str | Path | None = None,
+    read_options: ReadOptions = ReadOptions(),  # noqa: B008 (frozen)
+    encoder_config: EncoderConfig = EncoderConfig(),  # noqa: B008 (frozen)
+    reporter: Reporter = SILENT,
+) -> dict[str, Any]:
+    """Write one float32 unit row per record of a source to a ``.npy`` file.
+
+    Record ids go to ``<output>.ids.txt``, one a line, in the order of the rows. Both files appear
+    whole or not at all; memory does not grow with the source.
+
+    Returns:
+        Counts: rows, dim, truncated, unknown, skipped, quarantined; and the encoder's fingerprint.
+
+    Raises:
+        MirrorIndexError: whatever reading and encoding cannot do, or an empty source.
+    """
+    items = read(source, read_options)
+    model = load_encoder(encoder, encoder_config)
+    counts = dict.fromkeys(("rows", "truncated", "unknown", "skipped", "quarantined"), 0)
+    with NpyWriter(output, model.dim) as writer, reporter.stage("encode") as advance:
+        for window in _record_windows(items, counts):
+            encoded = model.encode_audited([normalise_text(record.text) for record in window])
+            writer.append([record.id for record in window], encoded.vectors)
+            counts["rows"] += len(window)
+            counts["truncated"] += int(encoded.truncated.sum())
+            counts["unknown"] += int(encoded.unknown.sum())
+            advance(len(window))
+    return {**counts, "dim": model.dim, "encoder": model.fingerprint, "output": str(output)}
+
+
+def _record_windows(items: Iterable[SourceItem], counts: dict[str, int]) -> Iterator[list[Record]]:
+    """Yield records in windows, concepts flattened to their names, rejected rows counted."""
+    window: list[Record] = []
+    for item in items:
+        if isinstance(item, Rejected):
+            counts["skipped" if item.skipped else "quarantined"] += 1
+            continue
+        window.extend([item] if isinstance(item, Record) else item.records())
+        if len(window) >= ENCODE_WINDOW:
+            yield window
+            window = []
+    if window:
+        yield window

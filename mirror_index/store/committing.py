@@ -1,0 +1,314 @@
+"""Applying a staged change inside the one transaction that commits it.
+
+Every function expects an open transaction and leaves the tables consistent with each other: reference counts,
+names, derived concepts and the word index follow the records.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from mirror_index.records import Scope
+from mirror_index.store.filter_sql import Predicate
+from mirror_index.store.reading import GENERATION_COLUMNS, Generation, generation_checksum
+from mirror_index.store.rows import CONCEPT_COLUMNS, derived_concept
+
+_SCOPE_RANK = (
+    "CASE records.scope "
+    + " ".join(f"WHEN '{scope.value}' THEN {scope.rank}" for scope in Scope)
+    + " ELSE 9 END"
+)
+_NAME_SOURCE = (
+    "SELECT staged.name_key, coalesce(records.raw, texts.text), records.concept_id, records.key, "
+    "records.scope, records.name_type, 0, NULL FROM temp.staged AS staged "
+    "JOIN records ON records.id = staged.id JOIN texts ON texts.row = records.text_row "
+    "WHERE staged.action IN ('insert', 'update') AND records.concept_id IS NOT NULL "
+    "ORDER BY records.key"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Applied:
+    """Records a change added, replaced and removed, and rejected rows by kind."""
+
+    added: int = 0
+    updated: int = 0
+    deleted: int = 0
+    skipped: int = 0
+    quarantined: int = 0
+
+
+def begin_touching(connection: sqlite3.Connection) -> None:
+    """Make the empty tables that collect which texts and concepts a change concerns."""
+    for name, column in (("touched", "row INTEGER PRIMARY KEY"), ("named", "id TEXT PRIMARY KEY")):
+        connection.execute(f"DROP TABLE IF EXISTS temp.{name}")
+        connection.execute(f"CREATE TEMP TABLE {name} ({column})")
+
+
+def clear_records(connection: sqlite3.Connection) -> int:
+    """Remove every record, concept, name and quarantined row; texts and vectors stay."""
+    count = int(connection.execute("SELECT count(*) FROM records").fetchone()[0])
+    connection.execute("INSERT OR IGNORE INTO temp.touched SELECT DISTINCT text_row FROM records")
+    for table in ("names", "concept_ids", "concepts", "records", "quarantine"):
+        connection.execute(f"DELETE FROM {table}")
+    return count
+
+
+def clear_texts(connection: sqlite3.Connection) -> None:
+    """Remove every text with its words and segments: the vectors of another encoder."""
+    connection.execute("INSERT INTO texts_fts (texts_fts) VALUES ('delete-all')")
+    for table in ("texts", "segments"):
+        connection.execute(f"DELETE FROM {table}")
+
+
+def take_pending(connection: sqlite3.Connection, generation: int) -> None:
+    """Turn the rows encoded for this change into texts and segments."""
+    connection.execute(
+        "INSERT INTO texts_fts (rowid, text) SELECT row, text FROM pending ORDER BY row"
+    )
+    connection.execute(
+        "INSERT INTO texts (row, text, hash, tokens, truncated, has_unknown, vector_key, records, checksum) "
+        "SELECT row, text, hash, tokens, truncated, has_unknown, vector_key, 0, checksum FROM pending "
+        "ORDER BY row"
+    )
+    connection.execute(
+        "INSERT INTO segments (first_row, rows, generation, file, sha256) "
+        "SELECT first_row, rows, ?, file, sha256 FROM pending_chunks",
+        (generation,),
+    )
+    connection.execute("DELETE FROM pending")
+    connection.execute("DELETE FROM pending_chunks")
+
+
+def apply_staged(connection: sqlite3.Connection, generation: int, source: str | None) -> Applied:
+    """Insert and replace what was staged; a concept that is replaced loses the names it no longer has."""
+    execute = connection.execute
+    deleted = _drop_lost_names(connection)
+    execute(
+        "INSERT OR IGNORE INTO temp.touched SELECT records.text_row FROM records "
+        "JOIN temp.staged AS staged ON staged.id = records.id WHERE staged.action = 'update'"
+    )
+    execute(
+        "INSERT OR IGNORE INTO temp.named SELECT records.concept_id FROM records "
+        "JOIN temp.staged AS staged ON staged.id = records.id "
+        "WHERE staged.action = 'update' AND records.concept_id IS NOT NULL"
+    )
+    execute(
+        "DELETE FROM names WHERE record_key IN (SELECT records.key FROM records "
+        "JOIN temp.staged AS staged ON staged.id = records.id WHERE staged.action = 'update')"
+    )
+    updated = execute(
+        "UPDATE records SET text_row = texts.row, raw = staged.raw, metadata = staged.metadata, "
+        "concept_id = staged.concept_id, scope = staged.scope, name_type = staged.name_type, "
+        "source_line = staged.source_line, checksum = staged.checksum "
+        "FROM temp.staged AS staged JOIN texts ON texts.hash = staged.hash "
+        "WHERE records.id = staged.id AND staged.action = 'update'"
+    ).rowcount
+    added = execute(
+        "INSERT INTO records (id, text_row, raw, metadata, concept_id, scope, name_type, source_line, "
+        "checksum) SELECT staged.id, texts.row, staged.raw, staged.metadata, staged.concept_id, "
+        "staged.scope, staged.name_type, staged.source_line, staged.checksum "
+        "FROM temp.staged AS staged JOIN texts ON texts.hash = staged.hash "
+        "WHERE staged.action = 'insert' ORDER BY staged.pos"
+    ).rowcount
+    execute(
+        "INSERT OR IGNORE INTO temp.touched SELECT texts.row FROM texts "
+        "JOIN temp.staged AS staged ON staged.hash = texts.hash "
+        "WHERE staged.action IN ('insert', 'update')"
+    )
+    execute(
+        "INSERT INTO names (key, text, concept_id, record_key, scope, name_type, obsolete, "
+        "checksum) " + _NAME_SOURCE
+    )
+    execute(
+        "INSERT OR IGNORE INTO temp.named SELECT concept_id FROM temp.staged "
+        "WHERE action IN ('insert', 'update') AND concept_id IS NOT NULL"
+    )
+    _apply_concepts(connection)
+    rejected = _apply_rejected(connection, generation, source)
+    return Applied(
+        added=added,
+        updated=updated,
+        deleted=deleted,
+        skipped=rejected.skipped,
+        quarantined=rejected.quarantined,
+    )
+
+
+def _drop_lost_names(connection: sqlite3.Connection) -> int:
+    """Delete stored names that a replaced concept no longer has."""
+    return delete_records(
+        connection,
+        "concept_id IN (SELECT fresh.id FROM temp.staged_concepts AS fresh JOIN concepts AS old "
+        "ON old.id = fresh.id WHERE old.content_hash != fresh.content_hash) "
+        "AND id NOT IN (SELECT id FROM temp.staged WHERE action != 'drop')",
+        (),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doomed:
+    """How many records are to go, and how many ids asked for are not there."""
+
+    chosen: int
+    absent: int
+
+
+def choose_doomed(
+    connection: sqlite3.Connection, ids: Iterable[str] | None, where: Predicate
+) -> Doomed:
+    """Collect in a temporary table the records that have one of the ids (None: any) and pass a filter."""
+    execute = connection.execute
+    for name, columns in (("doomed", "key INTEGER PRIMARY KEY"), ("wanted", "id TEXT PRIMARY KEY")):
+        execute(f"DROP TABLE IF EXISTS temp.{name}")
+        execute(f"CREATE TEMP TABLE {name} ({columns})")
+    absent = 0
+    condition = where.sql
+    if ids is not None:
+        connection.executemany("INSERT OR IGNORE INTO wanted VALUES (?)", ((one,) for one in ids))
+        condition += " AND records.id IN (SELECT id FROM wanted)"
+        absent = execute(
+            "SELECT count(*) FROM wanted WHERE id NOT IN (SELECT id FROM records)"
+        ).fetchone()[0]
+    chosen = execute(
+        "INSERT INTO doomed SELECT records.key FROM records "
+        f"JOIN texts ON texts.row = records.text_row WHERE {condition}",
+        where.parameters,
+    ).rowcount
+    return Doomed(chosen=chosen, absent=absent)
+
+
+def delete_records(
+    connection: sqlite3.Connection, predicate: str, parameters: Iterable[object]
+) -> int:
+    """Delete the records a predicate over the `records` table holds for; return how many."""
+    values = tuple(parameters)
+    for table, column in (("touched", "text_row"), ("named", "concept_id")):
+        connection.execute(
+            f"INSERT OR IGNORE INTO temp.{table} SELECT {column} FROM records "
+            f"WHERE {column} IS NOT NULL AND ({predicate})",
+            values,
+        )
+    return connection.execute(f"DELETE FROM records WHERE {predicate}", values).rowcount
+
+
+def _apply_concepts(connection: sqlite3.Connection) -> None:
+    execute = connection.execute
+    execute(
+        "DELETE FROM names WHERE obsolete = 1 AND concept_id IN (SELECT id FROM temp.staged_concepts)"
+    )
+    execute("DELETE FROM concepts WHERE id IN (SELECT id FROM temp.staged_concepts)")
+    execute(
+        f"INSERT INTO concepts ({CONCEPT_COLUMNS}) SELECT {CONCEPT_COLUMNS} FROM temp.staged_concepts"
+    )
+    execute(
+        "INSERT OR IGNORE INTO concept_ids (alt_id, concept_id) SELECT json_each.value, staged_concepts.id "
+        "FROM temp.staged_concepts, json_each(staged_concepts.alt_ids) "
+        "WHERE json_each.value != staged_concepts.id"
+    )
+    execute(
+        "INSERT INTO names (key, text, concept_id, record_key, scope, name_type, obsolete, "
+        "checksum) SELECT key, text, concept_id, NULL, scope, name_type, 1, checksum FROM temp.staged_obsolete"
+    )
+
+
+def _apply_rejected(connection: sqlite3.Connection, generation: int, source: str | None) -> Applied:
+    connection.execute(
+        "INSERT INTO quarantine (generation, source, line, reason, content, skipped, checksum) "
+        "SELECT ?, ?, line, reason, content, skipped, checksum FROM temp.staged_rejected ORDER BY rowid",
+        (generation, source),
+    )
+    skipped, total = connection.execute(
+        "SELECT coalesce(sum(skipped), 0), count(*) FROM temp.staged_rejected"
+    ).fetchone()
+    return Applied(skipped=skipped, quarantined=total - skipped)
+
+
+def settle(connection: sqlite3.Connection) -> None:
+    """Bring reference counts and derived concepts in line with the records that changed."""
+    connection.execute(
+        "UPDATE texts SET records = (SELECT count(*) FROM records WHERE records.text_row = texts.row) "
+        "WHERE row IN (SELECT row FROM temp.touched)"
+    )
+    connection.execute(
+        "DELETE FROM concepts WHERE obsolete = 0 AND id IN (SELECT id FROM temp.named) "
+        "AND (derived = 1 OR NOT EXISTS (SELECT 1 FROM records WHERE concept_id = concepts.id))"
+    )
+    labels = connection.execute(
+        "SELECT id, label FROM (SELECT named.id, coalesce(records.raw, texts.text) AS label, "
+        f"row_number() OVER (PARTITION BY named.id ORDER BY {_SCOPE_RANK}, records.key) AS place "
+        "FROM temp.named AS named JOIN records ON records.concept_id = named.id "
+        "JOIN texts ON texts.row = records.text_row "
+        "WHERE NOT EXISTS (SELECT 1 FROM concepts WHERE concepts.id = named.id)) WHERE place = 1"
+    ).fetchall()
+    marks = ", ".join("?" * len(CONCEPT_COLUMNS.split(",")))
+    connection.executemany(
+        f"INSERT INTO concepts ({CONCEPT_COLUMNS}) VALUES ({marks})",
+        (derived_concept(id_, label).values() for id_, label in labels),
+    )
+
+
+def write_generation(connection: sqlite3.Connection, generation: Generation) -> None:
+    """Insert the row that makes this change the current state."""
+    values = []
+    for column in GENERATION_COLUMNS:
+        value = getattr(generation, column)
+        if isinstance(value, dict):
+            value = json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True)
+        values.append(value)
+    columns = ", ".join((*GENERATION_COLUMNS, "checksum"))
+    marks = ", ".join("?" * (len(values) + 1))
+    connection.execute(
+        f"INSERT INTO generations ({columns}) VALUES ({marks})",
+        (*values, generation_checksum(values)),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """What a database holds."""
+
+    records: int
+    live_texts: int
+    dead_texts: int
+    concepts: int
+
+
+def totals(connection: sqlite3.Connection) -> Totals:
+    """Count records, texts with and without records, and concepts."""
+
+    def count(what: str) -> int:
+        return int(connection.execute(f"SELECT count(*) FROM {what}").fetchone()[0])
+
+    dead = count("texts WHERE records = 0")
+    return Totals(
+        records=count("records"),
+        live_texts=count("texts") - dead,
+        dead_texts=dead,
+        concepts=count("concepts"),
+    )
+
+
+def side_counts(connection: sqlite3.Connection) -> dict[str, int]:
+    """Count rows that no other table lets `verify` count again: names of obsolete concepts, quarantine."""
+    names, rejected = connection.execute(
+        "SELECT (SELECT count(*) FROM names WHERE obsolete = 1), (SELECT count(*) FROM quarantine)"
+    ).fetchone()
+    return {"obsolete_names": names, "rejected_rows": rejected}
+
+
+def collisions(connection: sqlite3.Connection, first_row: int) -> list[list[int]]:
+    """Return groups of rows whose vector keys agree and that hold a row from `first_row` on."""
+    groups: dict[int, list[int]] = {}
+    rows = connection.execute(
+        "SELECT vector_key, row FROM texts WHERE vector_key IN (SELECT vector_key FROM texts "
+        "WHERE vector_key IN (SELECT vector_key FROM texts WHERE row >= ?) "
+        "GROUP BY vector_key HAVING count(*) > 1) ORDER BY row",
+        (first_row,),
+    )
+    for key, row in rows:
+        groups.setdefault(key, []).append(row)
+    return list(groups.values())

@@ -1,0 +1,140 @@
+"""Reading concepts and the exact-name layer."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from mirror_index.records import Concept, Scope
+from mirror_index.store.reading import chunked
+
+_NAME_COLUMNS = (
+    "records.id, names.text, names.concept_id, names.scope, names.name_type, names.obsolete, "
+    "records.text_row FROM names LEFT JOIN records ON records.key = names.record_key"
+)
+_CONCEPT_COLUMNS = (
+    "id, label, definition, obsolete, replaced_by, consider, alt_ids, parents, semantic_types, xrefs, "
+    "source_line"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredName:
+    """One name of a concept as the exact layer holds it.
+
+    Attributes:
+        record_id: the record that carries the name; None for a name of an obsolete concept.
+        text: as the source spells it.
+        concept_id: the concept it names.
+        scope: how it relates to the concept; names given without a scope count as exact.
+        name_type: the source's own word for the kind of name.
+        obsolete: whether the concept is obsolete.
+        row: row of its vector; None for a name of an obsolete concept.
+    """
+
+    record_id: str | None
+    text: str
+    concept_id: str
+    scope: Scope
+    name_type: str | None
+    obsolete: bool
+    row: int | None
+
+
+def _stored_name(row: tuple[Any, ...]) -> StoredName:
+    return StoredName(
+        record_id=row[0],
+        text=row[1],
+        concept_id=row[2],
+        scope=Scope(row[3]),
+        name_type=row[4],
+        obsolete=bool(row[5]),
+        row=row[6],
+    )
+
+
+def names_by_key(
+    connection: sqlite3.Connection, keys: Iterable[str]
+) -> dict[str, list[StoredName]]:
+    """Return the names behind each key that occurs: live before obsolete, best scope first, then by id."""
+    found: dict[str, list[StoredName]] = {}
+    for part in chunked(list(dict.fromkeys(keys))):
+        marks = ",".join("?" * len(part))
+        rows = connection.execute(
+            f"SELECT names.key, {_NAME_COLUMNS} WHERE names.key IN ({marks})", part
+        )
+        for key, *rest in rows:
+            found.setdefault(key, []).append(_stored_name(tuple(rest)))
+    for names in found.values():
+        names.sort(
+            key=lambda n: (n.obsolete, n.scope.rank, n.concept_id, n.record_id or "", n.text)
+        )
+    return found
+
+
+def iterate_names(connection: sqlite3.Connection) -> Iterator[StoredName]:
+    """Yield the names of live concepts in record-id order."""
+    rows = connection.execute(
+        "SELECT records.id, names.text, names.concept_id, names.scope, names.name_type, names.obsolete, "
+        "records.text_row FROM records JOIN names ON names.record_key = records.key ORDER BY records.id"
+    )
+    for row in rows:
+        yield _stored_name(row)
+
+
+def concepts_by_id(connection: sqlite3.Connection, ids: Iterable[str]) -> dict[str, Concept]:
+    """Return the concepts with these ids or alternative ids, under the id asked for; unknown ids are left out.
+
+    An alternative id that several concepts claim stands for a live one before an obsolete one, then for
+    the first by id.
+    """
+    wanted = list(dict.fromkeys(ids))
+    found = _load(connection, wanted)
+    missing = [one for one in wanted if one not in found]
+    targets: dict[str, str] = {}
+    for part in chunked(missing):
+        marks = ",".join("?" * len(part))
+        rows = connection.execute(
+            "SELECT alt_id, concept_id FROM concept_ids JOIN concepts ON concepts.id = concept_id "
+            f"WHERE alt_id IN ({marks}) ORDER BY obsolete DESC, concept_id DESC",
+            part,
+        )
+        targets.update(rows.fetchall())
+    behind = _load(connection, list(set(targets.values())))
+    return {
+        one: found[one] if one in found else behind[targets[one]]
+        for one in wanted
+        if one in found or one in targets
+    }
+
+
+def _load(connection: sqlite3.Connection, ids: list[str]) -> dict[str, Concept]:
+    found: dict[str, Concept] = {}
+    for part in chunked(ids):
+        marks = ",".join("?" * len(part))
+        rows = connection.execute(
+            f"SELECT {_CONCEPT_COLUMNS} FROM concepts WHERE id IN ({marks})", part
+        )
+        for row in rows:
+            found[row[0]] = _concept(row)
+    return found
+
+
+def _concept(row: tuple[Any, ...]) -> Concept:
+    lists = [tuple(json.loads(value)) for value in row[4:10]]
+    return Concept(
+        id=row[0],
+        label=row[1],
+        definition=row[2],
+        obsolete=bool(row[3]),
+        replaced_by=lists[0],
+        consider=lists[1],
+        alt_ids=lists[2],
+        parents=lists[3],
+        semantic_types=lists[4],
+        xrefs=lists[5],
+        line=row[10],
+    )

@@ -1,0 +1,51 @@
+"""Names of the files of a collection, its format version, and how texts and rows are fingerprinted."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+
+from mirror_index.errors import CollectionError
+
+FORMAT_VERSION = 1
+DATABASE = "collection.db"
+LOCK = "writer.lock"
+VECTORS = "vectors"
+ANN = "ann"
+ENCODER = "encoder"
+
+
+def vector_file(number: int) -> str:
+    """Return the relative name of the `number`-th vector file."""
+    return f"{VECTORS}/{number:06d}.f32"
+
+
+def ann_file(generation: int) -> str:
+    """Return the relative name of the approximate index made for a generation."""
+    return f"{ANN}/{generation:06d}.faiss"
+
+
+def refuse_newer_format(version: int, path: Path) -> None:
+    """Raise when a database was written by a newer format than this code knows.
+
+    Raises:
+        CollectionError: `version` is above `FORMAT_VERSION`.
+    """
+    if version > FORMAT_VERSION:
+        raise CollectionError(
+            f"the collection has format {version}, this version of mirror-index reads up to {FORMAT_VERSION}",
+            where=str(path),
+            remedy="Upgrade mirror-index",
+        )
+
+
+def text_hash(text: str) -> bytes:
+    """Return the 16-byte hash under which a normalised text is stored once."""
+    return hashlib.blake2b(text.encode(), digest_size=16).digest()
+
+
+def checksum(values: Iterable[object]) -> int:
+    """Return a 63-bit checksum over the fields of one row; `verify` recomputes it to find damaged rows."""
+    digest = hashlib.blake2b("\x1f".join(map(repr, values)).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little") >> 1

@@ -1,0 +1,189 @@
+"""The SQLite schema: tables, views, numbered migrations, and the format version they add up to.
+
+`sqlite_utils.Migrations` records what was applied in the `migrations` table. A migration is never edited
+after a release; a new one is appended and `FORMAT_VERSION` (store/layout.py) raised.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from sqlite_utils import Database
+from sqlite_utils.migrations import Migrations
+
+from mirror_index.store.layout import FORMAT_VERSION, refuse_newer_format
+
+_TABLES = (
+    """CREATE TABLE meta (
+        key TEXT PRIMARY KEY,
+        value TEXT NOT NULL,
+        checksum INTEGER NOT NULL
+    )""",
+    """CREATE TABLE generations (
+        number INTEGER PRIMARY KEY,
+        committed_at TEXT NOT NULL,
+        verb TEXT NOT NULL,
+        source TEXT,
+        vector_file TEXT NOT NULL,
+        vector_rows INTEGER NOT NULL,
+        live_records INTEGER NOT NULL,
+        live_texts INTEGER NOT NULL,
+        dead_texts INTEGER NOT NULL,
+        concepts INTEGER NOT NULL,
+        ann_file TEXT,
+        ann_rows INTEGER NOT NULL,
+        ann_sha256 TEXT,
+        ann_kind TEXT NOT NULL,
+        ann_parameters TEXT NOT NULL,
+        encoder_fingerprint TEXT NOT NULL,
+        encoder_folder TEXT NOT NULL,
+        dim INTEGER NOT NULL,
+        details TEXT NOT NULL,
+        checksum TEXT NOT NULL
+    )""",
+    """CREATE TABLE segments (
+        first_row INTEGER PRIMARY KEY,
+        rows INTEGER NOT NULL,
+        generation INTEGER NOT NULL,
+        file TEXT NOT NULL,
+        sha256 TEXT NOT NULL
+    )""",
+    """CREATE TABLE texts (
+        row INTEGER PRIMARY KEY,
+        text TEXT NOT NULL,
+        hash BLOB NOT NULL UNIQUE,
+        tokens INTEGER NOT NULL,
+        truncated INTEGER NOT NULL,
+        has_unknown INTEGER NOT NULL,
+        vector_key INTEGER NOT NULL,
+        records INTEGER NOT NULL DEFAULT 0,
+        checksum INTEGER NOT NULL
+    )""",
+    "CREATE INDEX texts_dead ON texts (row) WHERE records = 0",
+    "CREATE INDEX texts_vector_key ON texts (vector_key)",
+    """CREATE TABLE records (
+        key INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        text_row INTEGER NOT NULL REFERENCES texts (row) DEFERRABLE INITIALLY DEFERRED,
+        raw TEXT,
+        metadata TEXT NOT NULL,
+        concept_id TEXT,
+        scope TEXT,
+        name_type TEXT,
+        source_line INTEGER,
+        checksum INTEGER NOT NULL
+    )""",
+    "CREATE INDEX records_text ON records (text_row, id)",
+    "CREATE INDEX records_concept ON records (concept_id) WHERE concept_id IS NOT NULL",
+    """CREATE TABLE concepts (
+        id TEXT PRIMARY KEY,
+        label TEXT NOT NULL,
+        definition TEXT,
+        obsolete INTEGER NOT NULL,
+        derived INTEGER NOT NULL,
+        replaced_by TEXT NOT NULL,
+        consider TEXT NOT NULL,
+        alt_ids TEXT NOT NULL,
+        parents TEXT NOT NULL,
+        semantic_types TEXT NOT NULL,
+        xrefs TEXT NOT NULL,
+        source_line INTEGER,
+        content_hash TEXT NOT NULL,
+        checksum INTEGER NOT NULL
+    )""",
+    """CREATE TABLE concept_ids (
+        alt_id TEXT NOT NULL,
+        concept_id TEXT NOT NULL REFERENCES concepts (id) ON DELETE CASCADE,
+        PRIMARY KEY (alt_id, concept_id)
+    ) WITHOUT ROWID""",
+    "CREATE INDEX concept_ids_concept ON concept_ids (concept_id)",
+    """CREATE TABLE names (
+        key TEXT NOT NULL,
+        text TEXT NOT NULL,
+        concept_id TEXT NOT NULL,
+        record_key INTEGER REFERENCES records (key) ON DELETE CASCADE,
+        scope TEXT NOT NULL,
+        name_type TEXT,
+        obsolete INTEGER NOT NULL,
+        checksum INTEGER
+    )""",
+    "CREATE INDEX names_key ON names (key)",
+    "CREATE INDEX names_record ON names (record_key) WHERE record_key IS NOT NULL",
+    "CREATE INDEX names_obsolete ON names (concept_id) WHERE obsolete = 1",
+    "CREATE TABLE canaries (text TEXT PRIMARY KEY, vector BLOB NOT NULL, checksum INTEGER NOT NULL)",
+    """CREATE TABLE quarantine (
+        generation INTEGER NOT NULL,
+        source TEXT,
+        line INTEGER NOT NULL,
+        reason TEXT NOT NULL,
+        content TEXT NOT NULL,
+        skipped INTEGER NOT NULL,
+        checksum INTEGER NOT NULL
+    )""",
+    """CREATE TABLE pending_chunks (
+        first_row INTEGER PRIMARY KEY,
+        rows INTEGER NOT NULL,
+        file TEXT NOT NULL,
+        sha256 TEXT NOT NULL,
+        fingerprint TEXT NOT NULL
+    )""",
+    """CREATE TABLE pending (
+        row INTEGER PRIMARY KEY,
+        text TEXT NOT NULL,
+        hash BLOB NOT NULL UNIQUE,
+        tokens INTEGER NOT NULL,
+        truncated INTEGER NOT NULL,
+        has_unknown INTEGER NOT NULL,
+        vector_key INTEGER NOT NULL,
+        checksum INTEGER NOT NULL
+    )""",
+    """CREATE VIRTUAL TABLE texts_fts USING fts5 (
+        text, content='texts', content_rowid='row', tokenize='unicode61 remove_diacritics 2'
+    )""",
+    """CREATE VIEW records_with_text AS
+        SELECT records.id, coalesce(records.raw, texts.text) AS text, records.concept_id,
+               concepts.label AS concept_label, records.scope, records.name_type, records.metadata,
+               records.source_line AS line, texts.tokens, texts.truncated, texts.has_unknown,
+               texts.row AS vector_row
+        FROM records JOIN texts ON texts.row = records.text_row
+        LEFT JOIN concepts ON concepts.id = records.concept_id""",
+)
+
+
+class _Numbered(Migrations):
+    migrations_table = "migrations"
+
+
+MIGRATIONS = _Numbered("mirror-index")
+
+
+@MIGRATIONS(name="0001_first_format")
+def _first_format(db: Database) -> None:
+    for statement in _TABLES:
+        db.execute(statement)
+
+
+def expected_schema() -> set[tuple[str, str]]:
+    """Return (name, SQL) of everything a database of the current format defines."""
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        migrate(connection, Path(":memory:"))
+        rows = connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")
+        return {(name, sql) for name, sql in rows}
+    finally:
+        connection.close()
+
+
+def migrate(connection: sqlite3.Connection, path: Path) -> None:
+    """Bring a database to the current format; a new file gets all of it.
+
+    Raises:
+        CollectionError: it was written by a newer version.
+    """
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    refuse_newer_format(version, path)
+    if version == FORMAT_VERSION:
+        return
+    MIGRATIONS.apply(Database(connection))
+    connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")

@@ -1,0 +1,44 @@
+"""Keyword search over the texts, by SQLite's FTS5 and BM25."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+
+from mirror_index.vectors import BoolVector
+
+_TOKEN = re.compile(r"\w+")
+
+
+def words_query(text: str) -> str | None:
+    """Return an FTS5 query for any of the words of a text, each one quoted; None when it has none."""
+    words = dict.fromkeys(_TOKEN.findall(text))
+    return " OR ".join(f'"{word}"' for word in words) or None
+
+
+def word_hits(
+    connection: sqlite3.Connection, text: str, limit: int, allowed: BoolVector
+) -> dict[int, float]:
+    """Return up to `limit` text rows that hold a word of `text`, best first, with their BM25 (less is better).
+
+    Args:
+        connection: a reading connection.
+        text: the user's query, any characters.
+        limit: rows wanted.
+        allowed: (rows,) True where a row may be found.
+    """
+    query = words_query(text)
+    if query is None:
+        return {}
+    found: dict[int, float] = {}
+    rows = connection.execute(
+        "SELECT rowid, bm25(texts_fts) FROM texts_fts WHERE texts_fts MATCH ? ORDER BY 2, rowid",
+        (query,),
+    )
+    for row, score in rows:
+        if allowed[row]:
+            found[row] = score
+            if len(found) == limit:
+                break
+    rows.close()
+    return found

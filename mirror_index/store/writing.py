@@ -1,0 +1,199 @@
+"""The writing side of the SQLite file: the connection, transactions, and the progress of unfinished work.
+
+Progress (`pending`) is committed as it is made, apart from the change itself: the rows it describes lie past the
+committed end of the vector file, so no reader sees them, and the next writer finds them by text hash.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from sqlite_utils import Database
+
+from mirror_index import durable
+from mirror_index.durable import Chunk
+from mirror_index.errors import CollectionError
+from mirror_index.store.layout import DATABASE, checksum
+from mirror_index.store.reading import Generation, chunked, read_generation
+from mirror_index.store.schema import migrate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextRow:
+    """A distinct text with the audit of its tokens, ready to be stored.
+
+    Attributes:
+        row: row of its vector.
+        text: the normalised text.
+        hash: `text_hash` of it.
+        tokens: token count before truncation.
+        truncated: whether the encoder read only a part.
+        has_unknown: whether a token is unknown to the tokenizer.
+        vector_key: key under which near-equal vectors meet.
+    """
+
+    row: int
+    text: str
+    hash: bytes
+    tokens: int
+    truncated: bool
+    has_unknown: bool
+    vector_key: int
+
+    def values(self) -> tuple[Any, ...]:
+        """Return the columns of `pending`, the checksum last."""
+        audit = (int(self.tokens), int(self.truncated), int(self.has_unknown), int(self.vector_key))
+        return (self.row, self.text, self.hash, *audit, text_checksum(self.hash, *audit))
+
+
+def text_checksum(hash_: bytes, *audit: int) -> int:
+    """Return the checksum of a stored text; its row is left out, for compaction moves it."""
+    return checksum((hash_, *audit))
+
+
+class WriteStore:
+    """One writer's connection; the caller holds the writer lock.
+
+    Attributes:
+        connection: in autocommit mode; every write happens inside `transaction`.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / DATABASE
+        durable.reached("open", self.path)
+        try:
+            self.connection = sqlite3.connect(self.path, isolation_level=None, timeout=30.0)
+            self._prepare()
+        except sqlite3.DatabaseError as error:
+            raise CollectionError(
+                f"the collection's database cannot be written: {error}",
+                where=str(self.path),
+                remedy="Check the disk and the permissions, or restore the file from a copy",
+            ) from error
+        self.database = Database(self.connection)
+
+    def _prepare(self) -> None:
+        for pragma in (
+            "journal_mode = WAL",
+            "synchronous = FULL",
+            "foreign_keys = ON",
+            "cache_size = -65536",
+        ):
+            self.connection.execute(f"PRAGMA {pragma}")
+        migrate(self.connection, self.path)
+
+    def close(self) -> None:
+        """Merge the write-ahead log into the database, as far as readers allow, and close."""
+        try:
+            self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        finally:
+            self.connection.close()
+
+    def __enter__(self) -> WriteStore:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Commit everything in the block at once, or nothing of it."""
+        self.connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield self.connection
+            durable.reached("commit", self.path)
+            self.connection.execute("COMMIT")
+        except BaseException:
+            if self.connection.in_transaction:
+                self.connection.execute("ROLLBACK")
+            raise
+
+    def generation(self) -> Generation | None:
+        """Return the newest committed generation, None before the first."""
+        return read_generation(self.connection)
+
+    def meta(self, key: str) -> Any | None:
+        """Return a JSON value of `meta`, None when there is none."""
+        row = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return None if row is None else json.loads(row[0])
+
+    def set_meta(self, key: str, value: Any) -> None:
+        """Store a JSON value; the caller has opened a transaction."""
+        document = json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True)
+        self.connection.execute(
+            "INSERT INTO meta (key, value, checksum) VALUES (?, ?, ?) "
+            "ON CONFLICT (key) DO UPDATE SET value = excluded.value, checksum = excluded.checksum",
+            (key, document, checksum((key, document))),
+        )
+
+    def known_hashes(self, hashes: Sequence[bytes], *, committed: bool) -> set[bytes]:
+        """Return which text hashes have a vector already: pending ones, and stored ones if `committed`."""
+        found: set[bytes] = set()
+        for part in chunked(hashes):
+            marks = ",".join("?" * len(part))
+            tables = ("pending", "texts") if committed else ("pending",)
+            for table in tables:
+                rows = self.connection.execute(
+                    f"SELECT hash FROM {table} WHERE hash IN ({marks})", part
+                )
+                found.update(row[0] for row in rows)
+        return found
+
+    def add_pending(self, chunk: Chunk, fingerprint: str, texts: Iterable[TextRow]) -> None:
+        """Record rows that are durable in the vector file but belong to no commit yet."""
+        with self.transaction() as connection:
+            connection.execute(
+                "INSERT INTO pending_chunks (first_row, rows, file, sha256, fingerprint) "
+                "VALUES (?, ?, ?, ?, ?)",
+                (chunk.first_row, chunk.rows, chunk.file, chunk.sha256, fingerprint),
+            )
+            connection.executemany(
+                "INSERT INTO pending (row, text, hash, tokens, truncated, has_unknown, vector_key, "
+                "checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (text.values() for text in texts),
+            )
+
+    def pending_chunks(self) -> list[tuple[Chunk, str]]:
+        """Return the unfinished chunks with the fingerprint of the encoder that made them, in row order."""
+        rows = self.connection.execute(
+            "SELECT first_row, rows, file, sha256, fingerprint FROM pending_chunks ORDER BY first_row"
+        )
+        return [
+            (Chunk(first_row=first, rows=count, file=file, sha256=digest), fingerprint)
+            for first, count, file, digest, fingerprint in rows
+        ]
+
+    def drop_pending(self, first_row: int) -> None:
+        """Forget unfinished rows from `first_row` on."""
+        with self.transaction() as connection:
+            connection.execute("DELETE FROM pending_chunks WHERE first_row >= ?", (first_row,))
+            connection.execute("DELETE FROM pending WHERE row >= ?", (first_row,))
+
+    def texts_of(self, rows: Sequence[int], *, pending: bool = False) -> list[str]:
+        """Return the texts of vector rows, in row order as given; `pending` rows come before committed."""
+        sql = "SELECT text FROM texts WHERE row = ?"
+        if pending:
+            sql = "SELECT text FROM pending WHERE row = ?1 UNION ALL SELECT text FROM texts WHERE row = ?1"
+        found = (self.connection.execute(sql, (int(row),)).fetchone() for row in rows)
+        return [row[0] for row in found if row is not None]
+
+    def vacuum(self) -> None:
+        """Give free pages back to the disk, unless somebody is using the database right now."""
+        durable.reached("vacuum", self.path)
+        try:
+            self.connection.execute("VACUUM")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                raise
