@@ -49,8 +49,8 @@ def build_collection(
         folder: the collection's folder.
         encoder: model folder or hub name; None for the default encoder.
         tuned: tune the encoder on the source first: True for the phrase preset, or the settings.
-            The tuned encoder lies beside the collection in ``<name>.encoder`` and is used again when an
-            interrupted build is repeated.
+            The tuned encoder lies beside the collection in ``<name>.encoder`` and is used again
+            when an interrupted build is repeated.
         read_options: how the source becomes records.
         encoder_config: how texts are encoded.
         spec: the index wanted.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -107,14 +107,14 @@ def load(encoder: str | None, values: dict[str, Any]) -> Any:  # noqa: ANN401 - 
 
 def collection_ranker(
     name: str, home: Path, hybrid: bool
-) -> Callable[[list[str]], list[list[tuple[str, float]]]]:
+) -> Callable[[Sequence[str]], list[list[tuple[str, float]]]]:
     """Return a function from queries to ranked (record id, score) lists of a collection."""
     from mirror_index.collection import Collection
 
     folder = options.find_collection(name, home)
     wishes = SearchOptions(k=DEPTH, hybrid=hybrid)
 
-    def rank(queries: list[str]) -> list[list[tuple[str, float]]]:
+    def rank(queries: Sequence[str]) -> list[list[tuple[str, float]]]:
         with Collection.open(folder) as opened:
             results = opened.search(queries, wishes)
         # a fused ranking has no score of its own: the rank makes one

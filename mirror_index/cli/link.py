@@ -9,7 +9,7 @@ import click
 
 from mirror_index.cli import options
 from mirror_index.cli.inputs import lines_of
-from mirror_index.cli.output import print_json, print_table
+from mirror_index.cli.output import BarReporter, print_fields, print_json, print_table
 from mirror_index.config import LinkOptions
 from mirror_index.errors import UsageError
 
@@ -52,8 +52,11 @@ def command(
     wishes = LinkOptions(k=k, min_probability=min_probability)
     with Collection.open(options.find_collection(collection, home)) as opened:
         if column is not None:
-            report = link_table(opened, *table_paths(file, output, mentions), column, wishes)
-            print_json(report.to_json()) if as_json else click.echo(report.render())
+            source, target = table_paths(file, output, mentions)
+            report = link_table(
+                opened, source, target, column=column, options=wishes, reporter=BarReporter()
+            ).to_json()
+            print_json(report) if as_json else print_fields(report)
             return
         if output is not None:
             raise UsageError("-o goes with --column", value=str(output))

@@ -80,7 +80,7 @@ def _export(module: torch.nn.Module, target: Path) -> None:
             )
         if program is None:
             raise EncoderError("the ONNX exporter returned nothing", where=str(target))
-        program.save(str(target), external_data=False)
+        program.save(str(target), external_data=True)  # mapped, not copied, when opened
     except torch.onnx.errors.OnnxExporterError as error:
         raise EncoderError(
             f"this model cannot be exported to ONNX: {str(error).splitlines()[0]}",

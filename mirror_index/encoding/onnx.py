@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 ONNX_FILE = "model.onnx"
 BATCH_TOKENS = 2048
+FEW = 32
+"""Texts up to which one thread answers sooner than a pool of threads can be started."""
 
 
 def load_query_encoder(folder: Path) -> EncoderLike:
@@ -55,7 +57,7 @@ class OnnxEncoder:
         self._fingerprint = str(document["fingerprint"])
         self._dim = int(document["dim"])
         self._tokenise = _read_tokeniser(folder, self.recipe)
-        self._session = _open_session(folder / ONNX_FILE)
+        self._sessions = {"few": _open_session(folder / ONNX_FILE, threads=1)}
 
     @property
     def dim(self) -> int:
@@ -75,15 +77,23 @@ class OnnxEncoder:
         """Like `encode`, with token counts, truncation and unknown-token flags."""
         tokenised = self._tokenise(texts)
         vectors = np.empty((len(texts), self.dim), dtype=np.float32)
+        session = self._session_for(len(texts))
         for batch in token_budget_batches(tokenised.ids, BATCH_TOKENS, self._tokenise.pad_id):
             feed = {"ids": batch.ids, "mask": batch.mask}
-            vectors[batch.rows] = self._session.run(None, feed)[0]
+            vectors[batch.rows] = session.run(None, feed)[0]
         return Encoded(
             vectors=vectors,
             tokens=tokenised.tokens,
             truncated=tokenised.truncated,
             unknown=tokenised.unknown,
         )
+
+    def _session_for(self, texts: int) -> Any:  # noqa: ANN401 - onnxruntime has no types
+        if texts <= FEW:
+            return self._sessions["few"]
+        if "many" not in self._sessions:
+            self._sessions["many"] = _open_session(self.folder / ONNX_FILE, threads=0)
+        return self._sessions["many"]
 
     def save(self, folder: Path) -> None:
         """Copy the folder this encoder was loaded from."""
@@ -92,11 +102,12 @@ class OnnxEncoder:
         shutil.copytree(self.folder, folder, dirs_exist_ok=True)
 
 
-def _open_session(path: Path) -> Any:  # noqa: ANN401 - onnxruntime has no types
+def _open_session(path: Path, threads: int) -> Any:  # noqa: ANN401 - onnxruntime has no types
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
+    options.intra_op_num_threads = threads
     try:
         return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime raises classes of its own, without a common base

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from mirror_index.errors import SourceError
+
+Lines = Iterator[tuple[int, list[str]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +30,7 @@ class Table:
     a table of several columns are not rows; a row with too few or too many cells is an error.
 
     Args:
-        source: a file, or an open binary stream (tab-separated, and iterable once only).
+        source: a file, or an open binary stream (tab-separated; its rows can be had once only).
         header: column names of a file that has no header line.
 
     Raises:
@@ -41,13 +43,13 @@ class Table:
     ) -> None:
         self._source = Path(source) if isinstance(source, str | Path) else source
         self._is_csv = isinstance(self._source, Path) and self._source.suffix.lower() == ".csv"
-        self._header = header
+        self._header = None if header is None else list(header)
+        self._lines = None if isinstance(self._source, Path) else self._split(self._source)
         self.name = self._source.name if isinstance(self._source, Path) else "standard input"
 
     def __iter__(self) -> Iterator[TableRow]:
         """Yield the rows in order."""
-        with self._open() as stream:
-            lines = self._split(stream)
+        with self._opened() as lines:
             columns = self._columns(lines)
             blank: int | None = None
             for line, cells in lines:
@@ -59,23 +61,33 @@ class Table:
                 yield TableRow(line=line, cells=dict(zip(columns, cells, strict=True)))
 
     def columns(self) -> list[str]:
-        """Return the column names, reading no further than the header (files only)."""
-        with self._open() as stream:
-            return self._columns(self._split(stream))
+        """Return the column names, reading no further than the header."""
+        with self._opened() as lines:
+            return list(self._columns(lines))
 
-    def _open(self) -> AbstractContextManager[BinaryIO]:
+    @contextmanager
+    def _opened(self) -> Iterator[Lines]:
         if not isinstance(self._source, Path):
-            return nullcontext(self._source)
+            yield self._lines or iter(())
+            return
         try:
-            return self._source.open("rb")
+            stream = self._source.open("rb")
         except OSError as error:
             raise SourceError(
                 "cannot read the table", value=str(self._source), where=error.strerror
             ) from error
+        with stream:
+            yield self._split(stream)
 
-    def _columns(self, lines: Iterator[tuple[int, list[str]]]) -> list[str]:
+    def _columns(self, lines: Lines) -> list[str]:
         if self._header is not None:
-            return list(self._header)
+            return self._header
+        columns = self._header_of(lines)
+        if self._lines is not None:
+            self._header = columns
+        return columns
+
+    def _header_of(self, lines: Lines) -> list[str]:
         first = next(lines, None)
         if first is None or first[1] in ([], [""]):
             raise SourceError("the table has no header line", where=self.name)
@@ -90,7 +102,7 @@ class Table:
             )
         return columns
 
-    def _split(self, stream: BinaryIO) -> Iterator[tuple[int, list[str]]]:
+    def _split(self, stream: BinaryIO) -> Lines:
         if not self._is_csv:
             for number, text in enumerate(self._decoded(stream), start=1):
                 yield number, text.split("\t")

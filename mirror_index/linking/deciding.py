@@ -13,8 +13,8 @@ from mirror_index.names import name_key
 from mirror_index.records import Candidate, LinkStatus, Scope
 
 EXACT_PROBABILITY = 0.93
-"""Chance that a concept is meant whose very name was used. Measured on two benchmarks, untuned: .91
-to .95 of the mentions with exactly one such concept (people use names for more general things, too)."""
+"""Chance that a concept is meant whose very name was used: of the mentions with exactly one such
+concept, .91 to .95 in two benchmarks (names are also used for what is more general or special)."""
 
 _EXACT_SHARE = {
     Scope.LABEL: 1.0,
@@ -53,8 +53,8 @@ def decide(
 
     Exact matches come first and share `EXACT_PROBABILITY` by their scope; what is left over goes to
     the dense candidates. Several concepts that carry the very name are ambiguous whatever their
-    scopes. Dense candidates whose scores are within `TIE` of the best share one probability, that one
-    of them is right, and are ambiguous when it is high enough.
+    scopes. Dense candidates whose scores are within `TIE` of the best share one probability, that
+    one of them is right, and are ambiguous when it is high enough.
 
     Args:
         key: key of the mention.
@@ -77,7 +77,8 @@ def decide(
     second = candidates[1].probability if len(candidates) > 1 else 0.0
     margin = candidates[0].probability - second
     group = len(named) if named else tied
-    status, reason = _judge(candidates, group, margin, exact.certain, options)
+    certain = exact.certain or not named
+    status, reason = _judge(candidates, group, margin, certain, options)
     return Decision(status=status, candidates=candidates, margin=margin, reason=reason)
 
 

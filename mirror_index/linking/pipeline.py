@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from mirror_index.config import LinkOptions
+from mirror_index.errors import UsageError
 from mirror_index.linking.calibration import Calibration, load_calibration
 from mirror_index.linking.deciding import Decision, decide, with_label
 from mirror_index.linking.dense import Nearest, nearest_concepts
@@ -34,9 +35,10 @@ def link(
         options: candidates wanted, and the thresholds of the decision.
 
     Returns:
-        One link per mention, in order, whatever the mention holds. A repeated mention is computed once.
+        One link per mention, in order, whatever the mention holds; a repeated one is computed once.
 
     Raises:
+        UsageError: the collection holds records but no concepts.
         EncoderMismatchError: the encoder at hand is not the collection's.
         CollectionError: the stored name keys were made by another version.
     """
@@ -63,6 +65,7 @@ class _Linker:
         full = [mention for mention in mentions if names[mention].key]
         exact = self._exact(full, names)
         nearest = self._nearest(full)
+        self._require_concepts(exact, nearest)
         decisions = {
             mention: self._decide(names[mention], exact[mention], nearest[mention])
             for mention in full
@@ -100,6 +103,21 @@ class _Linker:
         vectors = self._collection.encode(mentions)
         wanted = max(self._options.k, _FEWEST_CONCEPTS)
         return dict(zip(mentions, nearest_concepts(self._collection, vectors, wanted), strict=True))
+
+    def _require_concepts(
+        self, exact: Mapping[str, ExactResult], nearest: Mapping[str, Nearest]
+    ) -> None:
+        if any(one.matches for one in exact.values()) or any(
+            one.concepts for one in nearest.values()
+        ):
+            return
+        held = self._collection.info()
+        if held["records"] and not held["concepts"]:
+            raise UsageError(
+                "the collection holds no concepts to link to",
+                where=held["name"],
+                remedy="Build it from an ontology, or from a table with a concept column",
+            )
 
     def _decide(self, name: NormalisedName, exact: ExactResult, nearest: Nearest) -> Decision:
         if self._calibration is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from mirror_index.records import Concept
 
@@ -25,6 +25,11 @@ class Redirect:
     ids: tuple[str, ...]
     certain: bool
     steps: tuple[str, ...]
+
+
+class _Visit(NamedTuple):
+    id: str
+    behind: frozenset[str]
 
 
 class Redirects:
@@ -52,26 +57,25 @@ class Redirects:
         ids: list[str] = []
         steps: list[str] = []
         certain = True
-        seen: set[str] = set()
-        waiting = [concept_id]
+        followed: set[str] = set()
+        waiting = [_Visit(concept_id, frozenset())]
         while waiting:
-            current = waiting.pop(0)
-            concept = self.concepts([current]).get(current)
+            visit = waiting.pop()
+            concept = self.concepts([visit.id]).get(visit.id)
             if concept is None:
-                steps.append(f"warning: {current} is not in the collection")
-            elif concept.id in seen:
-                if concept.obsolete:
-                    steps.append(f"warning: the replacements of {concept.id} run in a circle")
-            else:
-                seen.add(concept.id)
-                if concept.obsolete:
-                    targets = concept.replaced_by or concept.consider
-                    certain = certain and len(concept.replaced_by) == 1
-                    steps.append(_step(concept))
-                    waiting[:0] = targets
-                else:
-                    ids.append(concept.id)
-        return Redirect(ids=tuple(ids), certain=certain, steps=tuple(steps))
+                steps.append(f"warning: {visit.id} is not in the collection")
+            elif concept.id in visit.behind:
+                steps.append(f"warning: the replacements of {concept.id} run in a circle")
+            elif not concept.obsolete:
+                ids.append(concept.id)
+            elif concept.id not in followed:
+                followed.add(concept.id)
+                certain = certain and len(concept.replaced_by) == 1
+                steps.append(_step(concept))
+                behind = visit.behind | {concept.id}
+                targets = concept.replaced_by or concept.consider
+                waiting.extend(_Visit(target, behind) for target in reversed(targets))
+        return Redirect(ids=tuple(dict.fromkeys(ids)), certain=certain, steps=tuple(steps))
 
 
 def _step(concept: Concept) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldMention:
-    """A mention with the ids it stands for: any of several counts, none means it names no concept."""
+    """A mention and the ids it stands for: any of several counts, none means no concept."""
 
     mention: str
     gold_ids: frozenset[str]
@@ -42,7 +42,7 @@ class LinkingReport:
 
     Attributes:
         scores: see `LinkingScores`.
-        unknown_gold: mentions with gold ids of which the collection knows none; they count as missed.
+        unknown_gold: mentions of whose gold ids the collection knows none; they count as missed.
         calibrated: whether the probabilities come from a calibration of this collection.
         mentions_per_second: wall-clock rate, distinct mentions only.
         k: candidates ranked per mention.
@@ -103,7 +103,7 @@ def evaluate_linking(
     rows: Iterable[GoldMention],
     options: LinkOptions = LinkOptions(),  # noqa: B008 (frozen)
 ) -> LinkingReport:
-    """Link every mention and compare with its gold ids.
+    """Link every mention and compare with its gold ids; at least five candidates are ranked.
 
     Gold ids are taken as the collection knows them: prefixes compare without regard to case,
     alternative ids stand for their concept, obsolete ones for what replaces them.
@@ -112,6 +112,7 @@ def evaluate_linking(
         MirrorIndexError: what `link` raises.
     """
     mentions = list(rows)
+    options = replace(options, k=max(5, options.k))
     redirects = Redirects(collection)
     known = _known_ids(redirects, mentions)
     gold = [

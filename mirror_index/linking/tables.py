@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from mirror_index.config import LinkOptions
-from mirror_index.errors import SourceError, UsageError
-from mirror_index.evaluation.tables import Table, TableRow
+from mirror_index.errors import UsageError
+from mirror_index.evaluation.tables import Table, TableRow, require_columns
 from mirror_index.linking.pipeline import link
 from mirror_index.progress import SILENT, Reporter
 from mirror_index.records import Link, LinkStatus, normalise_text
@@ -54,17 +54,11 @@ def link_rows(
     """Link the mention in `column` of each row, in order, holding some thousand rows at a time.
 
     Raises:
-        SourceError: the table has no such column.
+        KeyError: a row has no such column.
         MirrorIndexError: what `link` raises.
     """
     stream = iter(rows)
     while window := list(islice(stream, _WINDOW)):
-        if column not in window[0].cells:
-            raise SourceError(
-                "no such column",
-                value=column,
-                remedy=f"The table has: {', '.join(window[0].cells)}",
-            )
         answers = link(collection, [row.cells[column] for row in window], options)
         for row, answer in zip(window, answers, strict=True):
             yield LinkedRow(row=row, answer=answer)
@@ -81,8 +75,8 @@ def link_table(
 ) -> LinkTableReport:
     """Link a TSV (or CSV) file with a header, and write it back with the answers.
 
-    The columns `status`, `concept_id`, `label`, `probability` (four decimals) and `matched_name` are
-    appended; when the table has one of these already, all five are called ``link_...``.
+    The columns `status`, `concept_id`, `label`, `probability` (four decimals) and `matched_name`
+    are appended; when the table has one of these already, all five are called ``link_...``.
 
     Args:
         collection: the dictionary.
@@ -100,14 +94,9 @@ def link_table(
     table = Table(source)
     statuses: Counter[str] = Counter({status.value: 0 for status in LinkStatus})
     with _writer(output) as writer, reporter.stage("linking", unit="mentions") as advance:
-        header: list[str] | None = None
-        if isinstance(source, str | Path):
-            header = table.columns()
-            writer.write(_header(header))
+        require_columns(table, [column])
+        writer.write(_header(table.columns()))
         for linked in link_rows(collection, table, column, options):
-            if header is None:
-                header = list(linked.row.cells)
-                writer.write(_header(header))
             writer.write([*linked.row.cells.values(), *_cells(linked.answer)])
             statuses[linked.answer.status.value] += 1
             advance(1)
