@@ -1,0 +1,42 @@
+"""The block-wise NumPy writer against `numpy.load`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mirror_index.errors import UsageError
+from mirror_index.npy import NpyWriter
+
+
+def test_blocks_come_back_as_one_array(tmp_path: Path) -> None:
+    rows = np.arange(24, dtype=np.float32).reshape(6, 4)
+    with NpyWriter(tmp_path / "deep" / "v.npy", 4) as writer:
+        writer.append(["a", "b"], rows[:2])
+        writer.append(["c\nd", "e", "f", "g"], rows[2:])
+    stored = np.load(tmp_path / "deep" / "v.npy")
+    assert np.array_equal(stored, rows)
+    assert stored.dtype == np.float32
+    names = (tmp_path / "deep" / "v.npy.ids.txt").read_text().splitlines()
+    assert names == ["a", "b", "c d", "e", "f", "g"]
+
+
+def test_no_rows(tmp_path: Path) -> None:
+    with NpyWriter(tmp_path / "v.npy", 3):
+        pass
+    assert np.load(tmp_path / "v.npy").shape == (0, 3)
+
+
+def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError), NpyWriter(tmp_path / "v.npy", 3) as writer:
+        writer.append(["a"], np.zeros((1, 4), dtype=np.float32))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_existing_file_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "v.npy").write_text("mine")
+    with pytest.raises(UsageError, match="there already"):
+        NpyWriter(tmp_path / "v.npy", 3)
+    assert (tmp_path / "v.npy").read_text() == "mine"
