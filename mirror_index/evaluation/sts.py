@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from mirror_index.errors import SourceError
+from mirror_index.errors import SourceError, UsageError
 from mirror_index.evaluation.intervals import FloatVector, Interval, bootstrap_statistic
 from mirror_index.evaluation.tables import Table, TableRow, require_columns
 from mirror_index.records import normalise_text
@@ -67,9 +67,16 @@ def evaluate_sts(
         seed: seed of the resampling.
 
     Raises:
+        UsageError: not three column names.
         SourceError: an absent column, an empty text, a score that is no finite number (the line is
             named), fewer than two pairs, or scores that are all equal.
     """
+    if len(columns) != 3:
+        raise UsageError(
+            "three columns are needed",
+            value=tuple(columns),
+            remedy="Name the two text columns and the score column",
+        )
     table = Table(path)
     require_columns(table, columns)
     return _evaluate(table, encoder, columns, samples, seed)

@@ -12,9 +12,13 @@ from mirror_index.linking.model import TIE, LinkModel, features
 from mirror_index.names import name_key
 from mirror_index.records import Candidate, LinkStatus, Scope
 
-EXACT_PROBABILITY = 0.93
+EXACT_PROBABILITY = 0.95
 """Chance that a concept is meant whose very name was used: of the mentions with exactly one such
-concept, .91 to .95 in two benchmarks (names are also used for what is more general or special)."""
+concept, .91 to .99 in two benchmarks (names are also used for what is more general or special)."""
+
+SHORT_KEY = 3
+SHORT_EXACT_PROBABILITY = 0.75
+"""The same for keys of three characters at most, i.e. abbreviations: .74 to .82."""
 
 _EXACT_SHARE = {
     Scope.LABEL: 1.0,
@@ -51,10 +55,10 @@ def decide(
 ) -> Decision:
     """Weigh the exact matches and the nearest concepts of a mention.
 
-    Exact matches come first and share `EXACT_PROBABILITY` by their scope; what is left over goes to
-    the dense candidates. Several concepts that carry the very name are ambiguous whatever their
-    scopes. Dense candidates whose scores are within `TIE` of the best share one probability, that
-    one of them is right, and are ambiguous when it is high enough.
+    Exact matches come first and share `EXACT_PROBABILITY` (less for a short key) by their scope;
+    what is left over goes to the dense candidates. Several concepts that carry the very name are
+    ambiguous whatever their scopes. Dense candidates whose scores are within `TIE` of the best
+    share one probability, that one of them is right, and are ambiguous when it is high enough.
 
     Args:
         key: key of the mention.
@@ -63,7 +67,7 @@ def decide(
         model: gives the probability of a dense candidate.
         options: the thresholds.
     """
-    named = _exact_candidates(exact)
+    named = _exact_candidates(key, exact)
     taken = {candidate.concept_id: candidate for candidate in named}
     others = [hit for hit in nearest if hit.concept_id not in taken]
     left = 1.0 - sum(candidate.probability for candidate in named)
@@ -102,11 +106,12 @@ def _judge(
     return LinkStatus.LINKED, f"{shown}, margin {margin:.3f}"
 
 
-def _exact_candidates(exact: ExactResult) -> tuple[Candidate, ...]:
+def _exact_candidates(key: str, exact: ExactResult) -> tuple[Candidate, ...]:
+    probability = SHORT_EXACT_PROBABILITY if len(key) <= SHORT_KEY else EXACT_PROBABILITY
     shares = [_EXACT_SHARE[match.scope] for match in exact.matches]
     total = sum(shares)
     return tuple(
-        _candidate_of(match, EXACT_PROBABILITY * share / total)
+        _candidate_of(match, probability * (share / total))
         for match, share in zip(exact.matches, shares, strict=True)
     )
 

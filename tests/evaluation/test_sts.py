@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mirror_index.errors import SourceError
+from mirror_index.errors import SourceError, UsageError
 from mirror_index.evaluation.sts import (
     average_ranks,
     evaluate_lexical,
@@ -100,6 +100,11 @@ def test_bad_files_say_where(tmp_path: Path, content: str, message: str) -> None
     path.write_text(content, encoding="utf-8")
     with pytest.raises(SourceError, match=message):
         evaluate_sts(path, HashEncoder())
+
+
+def test_three_columns_are_needed(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="three columns"):
+        evaluate_sts(sts_file(tmp_path), HashEncoder(), columns=("s1", "s2"))
 
 
 def test_ranks_share_ties_and_constants_have_no_correlation() -> None:

@@ -34,15 +34,15 @@ def big_dictionary() -> list[Concept]:
 def brute_force(items: list[Concept], query: str, k: int) -> list[tuple[str, float]]:
     encoder = HashEncoder(dim=256)
     vector = encoder.encode([query])[0].astype(float)
-    best: dict[str, float] = {}
+    best: dict[str, tuple[float, int]] = {}
     for item in items:
         for record in item.records():
             assert record.scope is not None
             cosine = float(encoder.encode([record.text])[0].astype(float) @ vector)
-            score = cosine - SCOPE_PENALTY[record.scope]
-            best[item.id] = max(best.get(item.id, -9.0), score)
-    ranked = sorted(best.items(), key=lambda pair: (-round(pair[1], 9), pair[0]))
-    return ranked[:k]
+            found = (round(SCOPE_PENALTY[record.scope] - cosine, 9), record.scope.rank)
+            best[item.id] = min(best.get(item.id, (9.0, 9)), found)
+    ranked = sorted(best.items(), key=lambda pair: (pair[1], pair[0]))
+    return [(identifier, -found[0]) for identifier, found in ranked[:k]]
 
 
 @pytest.mark.parametrize("k", [1, 3, 17, 100])

@@ -30,7 +30,7 @@ def test_every_row_and_column_comes_back_in_order(
         ["3", '"odd'],
         ["4", "SEIZURE"],
     ]
-    assert lines[1][2:] == ["linked", "D:6", "Seizure", "0.9300", "Seizure"]
+    assert lines[1][2:] == ["linked", "D:6", "Seizure", "0.9500", "Seizure"]
     assert lines[2][2:] == ["empty", "", "", "", ""]
     assert lines[3][2:] == ["nil", "", "", "", ""]
     assert report.rows == 4
