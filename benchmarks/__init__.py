@@ -1,0 +1,1 @@
+"""Side-by-side measurements: speed, memory and quality, never run as tests. See README.md."""
