@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from mirror_index.config import Pooling
+from mirror_index.encoding.fastpath import is_bert_shaped
 from mirror_index.encoding.onnx import ONNX_FILE, OnnxEncoder
 from mirror_index.encoding.pooling import pool
 from mirror_index.encoding.recipe import RECIPE_FILE, read_json
@@ -47,16 +48,25 @@ def export_onnx(encoder: TransformerEncoder, folder: Path) -> None:
         EncoderError: the model cannot be exported, or the copy disagrees with it.
     """
     target = folder / ONNX_FILE
-    model = encoder.model.to("cpu")
-    try:
-        _export(_Pooled(model, encoder.recipe.pooling).eval(), target)
-    finally:
-        model.to(encoder.device)
+    if is_bert_shaped(encoder.model):
+        from mirror_index.encoding.bertgraph import write_bert_graph  # loads onnx
+
+        write_bert_graph(encoder, folder, target)
+    else:
+        _export_any(encoder, target)
     document = read_json(folder / RECIPE_FILE)
     document["onnx_sha256"] = hashlib.sha256(target.read_bytes()).hexdigest()
     text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
     (folder / RECIPE_FILE).write_text(text, encoding="utf-8")
     _check(encoder, OnnxEncoder(folder), target)
+
+
+def _export_any(encoder: TransformerEncoder, target: Path) -> None:
+    model = encoder.model.to("cpu")
+    try:
+        _export(_Pooled(model, encoder.recipe.pooling).eval(), target)
+    finally:
+        model.to(encoder.device)
 
 
 def _export(module: torch.nn.Module, target: Path) -> None:

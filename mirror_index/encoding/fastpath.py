@@ -66,7 +66,7 @@ def bulk_forward(model: PreTrainedModel, precision: Precision) -> Forward:
     """
     if precision is Precision.FLOAT32:
         return _module_forward(model)
-    if precision is Precision.BFLOAT16 and model.device.type == "cpu" and _is_bert_shaped(model):
+    if precision is Precision.BFLOAT16 and model.device.type == "cpu" and is_bert_shaped(model):
         return LeanBert(model)
     return _module_forward(copy.deepcopy(model).to(_DTYPES[precision]).eval())
 
@@ -79,11 +79,13 @@ def _module_forward(model: PreTrainedModel) -> Forward:
     return forward
 
 
-def _is_bert_shaped(model: PreTrainedModel) -> bool:
+def is_bert_shaped(model: PreTrainedModel) -> bool:
+    """Return whether a model has exactly the blocks that `LeanBert` and `bertgraph` know."""
     config = model.config
     return (
         config.model_type in _BERT_SHAPED
         and config.hidden_act == "gelu"
+        and not getattr(config, "is_decoder", False)
         and getattr(config, "position_embedding_type", "absolute") in {"absolute", None}
     )
 

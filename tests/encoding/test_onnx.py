@@ -18,10 +18,19 @@ from mirror_index.encoding.onnx import OnnxEncoder
 from mirror_index.errors import EncoderError
 
 Tiny = Callable[[str], Path]
-TEXTS = ["abc", "a longer text, with (brackets)", "x" * 200, "", "漢"]
+TEXTS = ["abc", "a longer text, with (brackets)", "x" * 200, "", "漢", "not [PAD] padding"]
 
 
-@pytest.mark.parametrize(("shape", "pooling"), [("bert", Pooling.MEAN), ("roberta", Pooling.CLS)])
+@pytest.mark.parametrize(
+    ("shape", "pooling"),
+    [
+        ("bert", Pooling.MEAN),
+        ("roberta", Pooling.CLS),
+        ("xlm-roberta", Pooling.MEAN),
+        ("distilbert", Pooling.MEAN),
+        ("modernbert", Pooling.CLS),
+    ],
+)
 def test_copy_equals_the_model(tiny: Tiny, tmp_path: Path, shape: str, pooling: Pooling) -> None:
     config = EncoderConfig(precision=Precision.FLOAT32, pooling=pooling, prompt="p ")
     encoder = load_encoder(tiny(shape), config)
@@ -38,6 +47,24 @@ def test_copy_equals_the_model(tiny: Tiny, tmp_path: Path, shape: str, pooling: 
     assert ours.unknown.tolist() == theirs.unknown.tolist()
     copy.save(tmp_path / "again")
     assert np.array_equal(load_query_encoder(tmp_path / "again").encode(TEXTS), ours.vectors)
+
+
+def test_the_copy_of_a_bert_shares_the_saved_weights(tiny: Tiny, tmp_path: Path) -> None:
+    encoder = load_encoder(tiny("bert"), EncoderConfig(precision=Precision.FLOAT32))
+    encoder.save(tmp_path)
+    encoder.export_onnx(tmp_path)
+    assert (tmp_path / "model.onnx").stat().st_size < 30_000
+    assert not (tmp_path / "model.onnx.data").exists()
+
+
+def test_one_text_and_many_give_the_same(tiny: Tiny, tmp_path: Path) -> None:
+    encoder = load_encoder(tiny("bert"), EncoderConfig(precision=Precision.FLOAT32))
+    encoder.save(tmp_path)
+    encoder.export_onnx(tmp_path)
+    copy = load_query_encoder(tmp_path)
+    many = [f"{text} {number}" for number in range(20) for text in TEXTS]
+    alone = np.concatenate([copy.encode([text]) for text in many])
+    assert np.abs(copy.encode(many) - alone).max() < 1e-5
 
 
 def test_query_path_loads_no_torch(tiny: Tiny, tmp_path: Path) -> None:
