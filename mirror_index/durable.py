@@ -1,7 +1,7 @@
 """Every file operation that a commit relies on, in one place: write, fsync, rename, remove.
 
-A hook can be told of each operation just before it happens. Tests use it to fail at any one of them; nothing
-else does.
+A hook can be told of each operation just before it happens. Tests use it to fail at any one of
+them; nothing else does.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
+
+from mirror_index.errors import CollectionError
 
 Hook = Callable[[str, Path], None]
 
@@ -40,12 +42,30 @@ class Chunk:
 
 @contextmanager
 def watched(hook: Hook) -> Iterator[None]:
-    """Call `hook(operation, path)` before every operation inside the block; what it raises propagates."""
+    """Call `hook(operation, path)` before each operation in the block; its errors propagate."""
     _hooks.append(hook)
     try:
         yield
     finally:
         _hooks.remove(hook)
+
+
+@contextmanager
+def stated(operation: str, path: Path) -> Iterator[None]:
+    """Announce an operation to the hooks, and say plainly which one the system refused.
+
+    Raises:
+        CollectionError: instead of an `OSError` in the block or a hook.
+    """
+    try:
+        reached(operation, path)
+        yield
+    except OSError as error:
+        raise CollectionError(
+            f"cannot {operation} a file of the collection: {error.strerror or error}",
+            where=str(path),
+            remedy="Nothing committed is lost: free space or mend the disk, then run it again",
+        ) from error
 
 
 def reached(operation: str, path: Path) -> None:
@@ -56,32 +76,31 @@ def reached(operation: str, path: Path) -> None:
 
 def write_at(file: BinaryIO, offset: int, data: bytes | memoryview, path: Path) -> None:
     """Write `data` at `offset` and wait until it is on disk."""
-    reached("write", path)
-    file.seek(offset)
-    file.write(data)
-    file.flush()
-    reached("fsync", path)
-    os.fsync(file.fileno())
+    with stated("write", path):
+        file.seek(offset)
+        file.write(data)
+        file.flush()
+    with stated("sync", path):
+        os.fsync(file.fileno())
 
 
 def sync_file(path: Path) -> None:
     """Wait until the content of `path` is on disk."""
-    reached("fsync", path)
-    with path.open("rb") as file:
+    with stated("sync", path), path.open("rb") as file:
         os.fsync(file.fileno())
 
 
 def sync_folder(folder: Path) -> None:
     """Wait until the names in `folder` are on disk (where the system can open a folder)."""
-    reached("fsync", folder)
     flags = getattr(os, "O_DIRECTORY", None)
     if flags is None:
         return
-    descriptor = os.open(folder, os.O_RDONLY | flags)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    with stated("sync", folder):
+        descriptor = os.open(folder, os.O_RDONLY | flags)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def sync_tree(folder: Path) -> None:
@@ -98,29 +117,29 @@ def make_folder(folder: Path) -> None:
     """Create `folder` with its parents, and wait until its name is on disk."""
     if folder.is_dir():
         return
-    reached("mkdir", folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    with stated("create", folder):
+        folder.mkdir(parents=True, exist_ok=True)
     sync_folder(folder.parent)
 
 
 def rename(source: Path, target: Path) -> None:
     """Put `source` in the place of `target` in one step, and wait until the names are on disk."""
-    reached("rename", target)
-    source.replace(target)
+    with stated("rename", target):
+        source.replace(target)
     sync_folder(target.parent)
 
 
 def remove(path: Path) -> None:
     """Remove a file or a whole folder; nothing happens when it is not there."""
-    reached("remove", path)
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
+    with stated("remove", path):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
 
 
 def sha256_of(path: Path, offset: int = 0, length: int | None = None) -> str:
-    """Return the SHA-256 (hex) of `length` bytes of a file from `offset`; all the rest when None."""
+    """Return the SHA-256 (hex) of `length` bytes of a file from `offset`; None is the rest."""
     digest = hashlib.sha256()
     left = length
     with path.open("rb") as file:

@@ -11,8 +11,8 @@ from mirror_index import durable
 from mirror_index.config import IndexSpec
 from mirror_index.index.choosing import EXACT, choose_kind
 from mirror_index.progress import Reporter
+from mirror_index.store.generations import Generation
 from mirror_index.store.layout import ann_file
-from mirror_index.store.reading import Generation
 from mirror_index.vectors import EncoderLike, FloatMatrix
 
 TAIL_ROWS = 10_000
@@ -43,7 +43,7 @@ def make_ann(
     reporter: Reporter,
 ) -> AnnState:
     """Keep the current index, or build, calibrate and make durable a new one over all rows."""
-    kind = choose_kind(spec.kind, *vectors.shape)
+    kind = choose_kind(spec.kind, len(vectors))
     if kind == EXACT:
         return AnnState()
     if current is not None and not rebuild and _still_good(current, len(vectors)):
@@ -63,12 +63,17 @@ def make_ann(
     beside = target.with_suffix(".writing")
     with reporter.stage("index", len(vectors), "rows") as advance:
         index = build_ann(vectors, kind, advance=advance)
-        durable.reached("write", beside)
-        index.save(beside)
+        with durable.stated("write", beside):
+            index.save(beside)
         durable.sync_file(beside)
         durable.rename(beside, target)
     with reporter.stage("calibrate", None, "queries"):
         parameters = calibrate(index, vectors, encoder(), texts, target_recall=spec.recall)
+    if not parameters.get("reached", True):
+        reporter.note(
+            f"{kind} reaches recall@10 {parameters['recall_at_10']} at most, "
+            f"{spec.recall} was asked for"
+        )
     return AnnState(
         kind=kind,
         file=name,

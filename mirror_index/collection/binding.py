@@ -15,7 +15,7 @@ from mirror_index.vectors import EncoderLike, FloatMatrix
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundEncoder:
-    """An encoder written into a collection: its relative folder, file hashes, and canary vectors."""
+    """A saved encoder: its folder in the collection, file hashes, and canary vectors."""
 
     folder: str
     files: Mapping[str, str]
@@ -35,7 +35,7 @@ class BoundEncoder:
 
 
 def write_encoder(encoder: EncoderLike, folder: Path, name: str) -> BoundEncoder:
-    """Save an encoder, and its query-time copy when it can make one, and wait until all is on disk."""
+    """Save an encoder, with its query-time copy when it can make one, and sync it to disk."""
     target = folder / name
     durable.remove(target)
     durable.reached("save", target)

@@ -1,83 +1,47 @@
-"""One change of a collection from its source to its commit: stage, encode what is new, append, commit.
+"""One change of a collection, from its source to its commit.
 
-Vectors are appended past the committed end of the vector file, made durable chunk by chunk and noted as pending,
-so that an interrupted change encodes nothing twice. The commit itself is one SQLite transaction.
+Vectors are appended past the committed end of the vector file, made durable chunk by chunk and
+noted as pending, so that an interrupted change encodes nothing twice. The commit itself is one
+SQLite transaction.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
-
-import numpy as np
 
 from mirror_index.collection import housekeeping
 from mirror_index.collection.approximation import AnnState, make_ann
 from mirror_index.collection.binding import BoundEncoder, write_encoder
-from mirror_index.collection.intake import Intake, Window
+from mirror_index.collection.collisions import count_collisions
+from mirror_index.collection.intake import Intake, Window, refuse_truncated, text_rows
+from mirror_index.collection.overwriting import old_state_is_sound
 from mirror_index.collection.probes import check_fingerprint
 from mirror_index.collection.report import ChangeReport
-from mirror_index.config import IndexSpec, OnDuplicate, OnTruncate
+from mirror_index.collection.starting import (
+    ChangeOptions,
+    choose_target,
+    now,
+    require_generation,
+    writing,
+)
+from mirror_index.config import IndexSpec, OnTruncate
 from mirror_index.errors import CollectionError
-from mirror_index.index.choosing import AUTO, EXACT
-from mirror_index.index.exact import rescore
-from mirror_index.index.vectorfile import VectorWriter, chunk_digest, map_rows, vector_keys
+from mirror_index.index.vectorfile import VectorWriter, chunk_digest, map_rows
 from mirror_index.names import NAME_KEY_VERSION
-from mirror_index.progress import SILENT, Advance, Reporter
+from mirror_index.progress import Advance
 from mirror_index.records import SourceItem
-from mirror_index.store import committing
-from mirror_index.store.layout import text_hash, vector_file
+from mirror_index.store import committing, deleting
+from mirror_index.store.generations import Generation
 from mirror_index.store.locking import writer_lock
-from mirror_index.store.reading import Generation
 from mirror_index.store.staging import Staging
-from mirror_index.store.writing import TextRow, WriteStore
-from mirror_index.vectors import EncoderLike, FloatMatrix
+from mirror_index.store.writing import WriteStore
+from mirror_index.vectors import EncoderLike
 
 ENCODE_CHUNK = 2048
 _EQUAL = 1.0 - 1e-6
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeOptions:
-    """How a change treats its source; see `Collection.build`, `add` and `update`."""
-
-    verb: str
-    on_duplicate: OnDuplicate = OnDuplicate.ERROR
-    on_truncate: OnTruncate = OnTruncate.REPORT
-    source: str | None = None
-    reporter: Reporter = SILENT
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
-    """Where a change writes: `base` rows of `file` stay; `fresh` replaces all records, `renewed` also all texts."""
-
-    file: str
-    base: int
-    fresh: bool
-    renewed: bool
-
-
-@contextmanager
-def writing(folder: Path, timeout: float = 0.0) -> Iterator[WriteStore]:
-    """Hold the writer lock and a writing connection for the block."""
-    with writer_lock(folder, timeout), WriteStore(folder) as store:
-        yield store
-
-
-def choose_target(current: Generation | None, encoder: EncoderLike, *, fresh: bool) -> Target:
-    """Append to the current file, or start a new one when another encoder takes over."""
-    if current is None:
-        return Target(file=vector_file(1), base=0, fresh=True, renewed=True)
-    same = current.encoder_fingerprint == encoder.fingerprint
-    if fresh and not same:
-        number = int(Path(current.vector_file).stem) + 1
-        return Target(file=vector_file(number), base=0, fresh=True, renewed=True)
-    return Target(file=current.vector_file, base=current.vector_rows, fresh=fresh, renewed=False)
 
 
 class Change:
@@ -90,6 +54,7 @@ class Change:
         options: how to treat the source.
         spec: the index wanted; None keeps what the collection has.
         fresh: replace everything instead of adding.
+        sound: whether a fresh start may keep the texts and vectors of the same encoder.
     """
 
     def __init__(
@@ -101,6 +66,7 @@ class Change:
         *,
         spec: IndexSpec | None = None,
         fresh: bool = False,
+        sound: bool = True,
     ) -> None:
         self._started = time.perf_counter()
         self._folder = folder
@@ -108,7 +74,7 @@ class Change:
         self._encoder = encoder
         self._options = options
         self._current = store.generation()
-        self._target = choose_target(self._current, encoder, fresh=fresh)
+        self._target = choose_target(self._current, encoder, fresh=fresh, sound=sound)
         self._spec = spec or IndexSpec(**(store.meta("index_spec") or {}))
         self._number = 1 if self._current is None else self._current.number + 1
         self._staging = Staging(
@@ -150,7 +116,7 @@ class Change:
             if not fits:
                 break
             row += chunk.rows
-        # Pending rows of another file may have any number, so an unfit first chunk drops all of them.
+        # Rows pending for another file may have any number: an unfit first chunk drops them all.
         self._store.drop_pending(row if row > self._target.base else 0)
         return row
 
@@ -174,37 +140,12 @@ class Change:
 
     def _encode(self, texts: Sequence[str], vectors: VectorWriter) -> None:
         encoded = self._encoder.encode_audited(texts)
-        first = vectors.next_row
-        keys = vector_keys(encoded.vectors)
-        rows = [
-            TextRow(
-                row=first + index,
-                text=text,
-                hash=text_hash(text),
-                tokens=int(encoded.tokens[index]),
-                truncated=bool(encoded.truncated[index]),
-                has_unknown=bool(encoded.unknown[index]),
-                vector_key=int(keys[index]),
-            )
-            for index, text in enumerate(texts)
-        ]
+        rows = text_rows(texts, encoded, vectors.next_row)
         if self._options.on_truncate is OnTruncate.ERROR:
-            self._refuse_truncated([row for row in rows if row.truncated])
+            refuse_truncated([row for row in rows if row.truncated], self._staging)
         chunk = vectors.append(encoded.vectors)
         self._store.add_pending(chunk, self._encoder.fingerprint, rows)
         self._encoded += len(rows)
-
-    def _refuse_truncated(self, rows: list[TextRow]) -> None:
-        if not rows:
-            return
-        shown = self._staging.records_of((row.hash for row in rows), 10)
-        names = ", ".join(id_ if line is None else f"{id_} (line {line})" for id_, line in shown)
-        raise CollectionError(
-            f"{len(rows)} texts are longer than the encoder reads, the longest has "
-            f"{max(row.tokens for row in rows)} tokens",
-            where=f"records {names}",
-            remedy="Shorten them, or let them be cut and reported: on_truncate report",
-        )
 
     def _make_ann(self, rows: int) -> AnnState:
         return make_ann(
@@ -223,7 +164,7 @@ class Change:
         before = 0 if self._target.renewed else self._target.base
         used = self._staging.texts_used()
         with self._store.transaction() as connection:
-            committing.begin_touching(connection)
+            deleting.begin_touching(connection)
             if self._target.fresh:
                 committing.clear_records(connection)
             if self._target.renewed:
@@ -304,62 +245,9 @@ class Change:
             texts_reused=max(0, used - self._encoded),
             truncated=truncated,
             unknown=unknown,
-            collisions=self._collisions(generation, before),
+            collisions=count_collisions(self._folder, self._store.connection, generation, before),
             records=generation.live_records,
         )
-
-    def _collisions(self, generation: Generation, before: int) -> int:
-        path = self._folder / generation.vector_file
-        vectors = map_rows(path, generation.vector_rows, generation.dim)
-        groups = committing.collisions(self._store.connection, before)
-        return sum(_equal_to_earlier(vectors, rows, before) for rows in groups)
-
-
-def _equal_to_earlier(vectors: FloatMatrix, rows: list[int], before: int) -> int:
-    """Count rows from `before` on that equal an earlier row of their group."""
-    count = 0
-    leaders: list[int] = []
-    for row in rows:
-        equal = leaders and bool(np.any(rescore(vectors[row], vectors[leaders]) >= _EQUAL))
-        if not equal:
-            leaders.append(row)
-        elif row >= before:
-            count += 1
-    return count
-
-
-def now() -> str:
-    """Return the time in UTC, to the second, as ISO 8601."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def require_generation(store: WriteStore, folder: Path) -> Generation:
-    """Return the committed state that a change starts from.
-
-    Raises:
-        CollectionError: nothing was ever committed here.
-    """
-    current = store.generation()
-    if current is None:
-        raise CollectionError(
-            "the collection was never finished",
-            where=str(folder),
-            remedy="Run the same build again: it goes on where it stopped",
-        )
-    return current
-
-
-def check_spec(spec: IndexSpec, dim: int) -> None:
-    """Refuse an index kind that FAISS cannot build, before anything is encoded.
-
-    Raises:
-        UsageError: the kind is not "auto", "exact" or a usable factory string.
-    """
-    if spec.kind.strip().lower() in (AUTO, EXACT):
-        return
-    from mirror_index.index.ann import check_factory  # faiss is only loaded where it is used
-
-    check_factory(spec.kind.strip(), dim)
 
 
 def build(
@@ -374,8 +262,7 @@ def build(
 ) -> ChangeReport:
     """Build a collection, or go on with a build that was interrupted; see `Collection.build`."""
     with writer_lock(folder, timeout):
-        if overwrite:
-            housekeeping.discard_unreadable(folder)
+        sound = old_state_is_sound(folder) if overwrite else True
         with WriteStore(folder) as store:
             if store.generation() is not None and not overwrite:
                 raise CollectionError(
@@ -383,7 +270,8 @@ def build(
                     where=str(folder),
                     remedy="Add to it, choose another folder, or build with overwrite",
                 )
-            return Change(folder, store, encoder, options, spec=spec, fresh=True).run(items)
+            change = Change(folder, store, encoder, options, spec=spec, fresh=True, sound=sound)
+            return change.run(items)
 
 
 def change(

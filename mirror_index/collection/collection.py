@@ -11,11 +11,14 @@ from mirror_index.collection.report import ChangeReport, VerifyReport
 from mirror_index.config import IndexSpec, OnDuplicate, OnTruncate
 from mirror_index.progress import SILENT, Reporter
 from mirror_index.records import SourceItem
+from mirror_index.store.layout import Json
 from mirror_index.vectors import EncoderLike
 
 
 class Collection(CollectionReader):
-    """One open collection. Use `Collection.build` or `Collection.open`, and close it, or use a `with` block.
+    """One open collection, made by `Collection.build` or `Collection.open`.
+
+    Close it, or use it in a `with` block.
 
     Attributes:
         folder: where it lies.
@@ -41,7 +44,9 @@ class Collection(CollectionReader):
         reporter: Reporter = SILENT,
         timeout: float = 0.0,
     ) -> Collection:
-        """Make a collection of all items and return it open; an interrupted build goes on where it stopped.
+        """Make a collection of all items and return it open.
+
+        An interrupted build goes on where it stopped.
 
         Args:
             folder: new, empty, or a collection; parents are created.
@@ -50,22 +55,24 @@ class Collection(CollectionReader):
             spec: the index wanted.
             on_duplicate: what to do with an id that comes twice with different content.
             on_truncate: whether texts longer than the encoder reads fail the build.
-            overwrite: replace a finished collection. The old state stays readable until the new one commits.
+            overwrite: replace a finished collection. The old state stays readable until the new one
+                commits.
             source: where the items come from, for the record.
             reporter: receives progress.
             timeout: seconds to wait for another writer.
 
         Raises:
-            CollectionError: the folder is not free, an id conflict, or a truncated text when forbidden.
+            CollectionError: the folder is not free, an id conflict, or a truncated text when
+                forbidden.
             CollectionBusyError: another writer holds the collection.
             UsageError: an index kind that cannot be built.
         """
-        from mirror_index.collection import changing, housekeeping
+        from mirror_index.collection import changing, housekeeping, starting
 
         folder = Path(folder)
-        changing.check_spec(spec, encoder.dim)
+        starting.check_spec(spec, encoder.dim)
         housekeeping.claim_folder(folder)
-        options = changing.ChangeOptions(
+        options = starting.ChangeOptions(
             verb="build",
             on_duplicate=on_duplicate,
             on_truncate=on_truncate,
@@ -91,11 +98,13 @@ class Collection(CollectionReader):
     ) -> ChangeReport:
         """Add records and concepts; texts that are there already are not encoded again.
 
-        An id that is there with the same content is counted as unchanged; with other content, `on_duplicate`
+        An id that is there with the same content is counted as unchanged; with other content,
+        `on_duplicate`
         decides: fail, keep the stored one (first), or replace it (last).
 
         Raises:
-            CollectionError: an id conflict, or a truncated text when forbidden; nothing is changed then.
+            CollectionError: an id conflict, or a truncated text when forbidden; nothing is changed
+                then.
             CollectionBusyError: another writer holds the collection.
         """
         return self._change("add", items, on_duplicate, on_truncate, source, reporter, timeout)
@@ -130,9 +139,9 @@ class Collection(CollectionReader):
         reporter: Reporter,
         timeout: float,
     ) -> ChangeReport:
-        from mirror_index.collection import changing
+        from mirror_index.collection import changing, starting
 
-        options = changing.ChangeOptions(
+        options = starting.ChangeOptions(
             verb=verb,
             on_duplicate=on_duplicate,
             on_truncate=on_truncate,
@@ -182,15 +191,16 @@ class Collection(CollectionReader):
         )
         return self.last_change
 
-    def save_state(self, key: str, value: Any, *, timeout: float = 10.0) -> None:
-        """Keep a small JSON document in the collection, e.g. a calibration; it is committed at once.
+    def save_state(self, key: str, value: Json, *, timeout: float = 10.0) -> None:
+        """Keep a small JSON document in the collection, e.g. a calibration.
 
         Raises:
-            CollectionBusyError: another writer holds the collection for longer than `timeout` seconds.
+            CollectionBusyError: another writer holds the collection for longer than `timeout`
+                seconds.
         """
-        from mirror_index.collection import changing
+        from mirror_index.collection import starting
 
-        with changing.writing(self.folder, timeout) as store, store.transaction():
+        with starting.writing(self.folder, timeout) as store, store.transaction():
             store.set_meta(f"state.{key}", value)
 
     def info(self) -> dict[str, Any]:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
 from mirror_index.collection import probes
 from mirror_index.collection.view import View
-from mirror_index.store.reading import Generation
+from mirror_index.store.generations import Generation
 from mirror_index.vectors import EncoderLike
 
 _QUICK_PROBES = 2
 
 
 class EncoderSlot:
-    """Holds the caller's encoder, or loads the collection's own; checks either before its first use.
+    """Holds the caller's encoder or loads the collection's own, and checks it before use.
 
     Args:
         folder: the collection's folder.

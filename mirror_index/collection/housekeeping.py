@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
 from mirror_index import durable
 from mirror_index.errors import CollectionError
+from mirror_index.store.generations import Generation
 from mirror_index.store.layout import ANN, DATABASE, ENCODER, LOCK, VECTORS
-from mirror_index.store.reading import Generation
 
 _OWN_FILES = frozenset(
     {DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", f"{DATABASE}-journal", LOCK, "writer.pid"}
@@ -17,7 +16,7 @@ _OWN_FILES = frozenset(
 
 
 def encoder_folder(current: Generation | None, number: int) -> str:
-    """Return the folder for a new encoder: plain at first, numbered when one takes over from another."""
+    """Return the folder for a new encoder: plain at first, numbered when it is replaced."""
     return ENCODER if current is None else f"{ENCODER}-{number:06d}"
 
 
@@ -54,8 +53,8 @@ def claim_folder(folder: Path) -> None:
     """Make sure a build may use `folder`: missing, empty, or a collection.
 
     Raises:
-        CollectionError: it is a file, or holds something else. Whether a finished collection may be replaced
-            is decided later, under the writer lock.
+        CollectionError: it is a file, or holds something else. Whether a finished collection may be
+            replaced is decided later, under the writer lock.
     """
     if folder.exists() and not folder.is_dir():
         raise CollectionError(
@@ -69,20 +68,3 @@ def claim_folder(folder: Path) -> None:
             remedy="Give a new or empty folder",
         )
     durable.make_folder(folder)
-
-
-def discard_unreadable(folder: Path) -> None:
-    """Remove a database that is no SQLite file any more; a readable one stays, whatever it holds."""
-    path = folder / DATABASE
-    if not path.exists():
-        return
-    connection = sqlite3.connect(path)
-    try:
-        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    except sqlite3.DatabaseError as error:
-        if error.sqlite_errorcode not in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
-            raise
-        for suffix in ("-wal", "-shm", ""):
-            durable.remove(path.with_name(path.name + suffix))
-    finally:
-        connection.close()

@@ -1,7 +1,8 @@
 """Fingerprint and canary vectors: how a collection knows its encoder again.
 
-Canaries are a few fixed texts whose vectors are stored at build time. An encoder that claims the right fingerprint
-must also reproduce them, which catches damaged weights and a broken query runtime.
+Canaries are a few fixed texts whose vectors are stored at build time. An encoder that claims the
+right fingerprint must also reproduce them, which catches damaged weights and a broken query
+runtime.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mirror_index.errors import EncoderMismatchError
+from mirror_index.errors import CollectionCorruptError, EncoderMismatchError
 from mirror_index.index.exact import rescore
 from mirror_index.vectors import EncoderLike, FloatMatrix
 
@@ -33,11 +34,21 @@ class Probes:
 
 
 def read(connection: sqlite3.Connection, dim: int, limit: int | None = None) -> Probes:
-    """Read the stored canaries, the first `limit` of them."""
+    """Read the stored canaries, the first `limit` of them.
+
+    Raises:
+        CollectionCorruptError: a vector of another length than `dim`.
+    """
     rows = connection.execute(
         "SELECT text, vector FROM canaries ORDER BY rowid LIMIT ?",
         (-1 if limit is None else limit,),
     ).fetchall()
+    if any(len(row[1]) != dim * 4 for row in rows):
+        raise CollectionCorruptError(
+            "the stored probe vectors are damaged",
+            where="canaries",
+            remedy="Restore the database from a copy, or build the collection again with overwrite",
+        )
     vectors = np.frombuffer(b"".join(row[1] for row in rows), dtype="<f4").reshape(-1, dim)
     return Probes(texts=[row[0] for row in rows], vectors=vectors)
 
@@ -80,5 +91,5 @@ def check(encoder: EncoderLike, probes: Probes, where: str) -> None:
                 f"cosine {cosine:.4f} for a stored probe",
                 value=text,
                 where=where,
-                remedy="Its files are damaged or its runtime differs; check with `mirror-index verify`",
+                remedy="Its files are damaged or its runtime differs; see `mirror-index verify`",
             )

@@ -1,4 +1,7 @@
-"""The reading half of a collection: open, search, look up. It loads neither faiss nor sqlite-utils nor torch."""
+"""The reading half of a collection: open, search, look up.
+
+It loads neither faiss nor sqlite-utils nor torch.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -22,7 +25,7 @@ from mirror_index.names import NAME_KEY_VERSION
 from mirror_index.records import Concept, Hit, Rejected, normalise_text
 from mirror_index.store import concepts as stored_concepts
 from mirror_index.store.concepts import StoredName
-from mirror_index.store.layout import DATABASE
+from mirror_index.store.layout import DATABASE, Json
 from mirror_index.store.reading import ReadStore
 from mirror_index.vectors import EncoderLike, FloatMatrix, check_unit_rows
 
@@ -30,8 +33,8 @@ from mirror_index.vectors import EncoderLike, FloatMatrix, check_unit_rows
 class CollectionReader:
     """One open collection, for reading.
 
-    Readers see whole committed states only, and move to the next one as soon as it is there. An open collection
-    may be used from several threads; its reads take turns.
+    Readers see whole committed states only, and move to the next one as soon as it is there. An
+    open collection may be used from several threads; its reads take turns.
 
     Attributes:
         folder: where it lies.
@@ -91,7 +94,8 @@ class CollectionReader:
 
     def _enter_view(self, stack: ExitStack) -> View:
         missing: FileNotFoundError | None = None
-        # A writer may commit and clear away the old file between our snapshot and our opening it; then the
+        # A writer may commit and clear away the old file between our snapshot and our opening it;
+        # then the
         # next snapshot names the new file.
         for _ in range(3):
             generation = stack.enter_context(self._store.snapshot())
@@ -134,8 +138,8 @@ class CollectionReader:
     ) -> list[list[Hit]]:
         """Return the best records for each query, in query order.
 
-        Each list holds `min(k, matching records)` hits, best exact cosine first, equal scores by record id;
-        a query without any character but white space gets none.
+        Each list holds `min(k, matching records)` hits, best exact cosine first, equal scores by
+        record id; a query without any character but white space gets none.
 
         Raises:
             FilterError: `options.where` is not a filter over this collection.
@@ -184,7 +188,9 @@ class CollectionReader:
             return Search(view, options).run(unit, texts)
 
     def names_by_key(self, keys: Iterable[str]) -> dict[str, list[StoredName]]:
-        """Return the names of concepts behind exact-layer keys (`names.name_key`); absent keys are left out.
+        """Return the names of concepts by exact-layer key (`names.name_key`).
+
+        Keys without a name are left out.
 
         Raises:
             CollectionError: the stored keys were made by another version of the rules.
@@ -193,7 +199,8 @@ class CollectionReader:
             version = view.store.meta("name_key_version")
             if version != NAME_KEY_VERSION:
                 raise CollectionError(
-                    f"the names were keyed by version {version} of the rules, this is {NAME_KEY_VERSION}",
+                    f"the names were keyed by version {version} of the rules, this is "
+                    f"{NAME_KEY_VERSION}",
                     where=str(self.folder),
                     remedy="Run `mirror-index compact`, which keys them again",
                 )
@@ -233,7 +240,7 @@ class CollectionReader:
                 )
             return np.array(view.vectors[wanted], dtype=np.float32)
 
-    def load_state(self, key: str) -> Any | None:
+    def load_state(self, key: str) -> Json:
         """Return a JSON document saved with `save_state`, None when there is none."""
         with self._reading() as view:
             return view.store.meta(f"state.{key}")

@@ -18,7 +18,8 @@ class ChangeReport:
         updated: records that were replaced.
         deleted: records that were removed.
         unchanged: records that were there already with the same content.
-        duplicates: repeated ids that were dropped by the duplicate policy or because nothing differed.
+        duplicates: repeated ids that were dropped by the duplicate policy or because nothing
+            differed.
         skipped: rows without content (an empty text), or ids to delete that were not there.
         quarantined: rows that could not be taken.
         texts_encoded: distinct texts that were encoded.
@@ -73,8 +74,8 @@ class Problem:
 class VerifyReport:
     """Outcome of `verify`: the problems, and what was checked.
 
-    Leftovers of an interrupted run are listed as problems of kind "leftover"; they harm nothing and the next
-    writer removes them.
+    Leftovers of an interrupted run are listed as problems of kind "leftover"; they harm nothing and
+    the next writer removes them.
 
     Attributes:
         problems: what was found.
@@ -98,7 +99,7 @@ class VerifyReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextAudit:
-    """How the encoder read the text of a record: token count, truncation, unknown tokens, source line."""
+    """How the encoder read the text of a record, and where the record came from."""
 
     record_id: str
     text: str

@@ -1,4 +1,4 @@
-"""Search: choose the path, rank texts, expand them to records, fuse with keyword search when asked."""
+"""Search: choose the path, rank texts, expand them to records, fuse with keywords."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mirror_index.index.exact import Ranked, exact_search, rank
 from mirror_index.records import Hit, Scope
 from mirror_index.store.filter_sql import Predicate
 from mirror_index.store.words import word_hits
-from mirror_index.vectors import FloatMatrix, IntVector
+from mirror_index.vectors import FloatMatrix
 
 HYBRID_DEPTH = 100
 RECIPROCAL_RANK = 60
@@ -25,7 +25,7 @@ FILTER_EXACT_ROWS = 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundText:
-    """A text that was found: its row, exact cosine, the key it is ordered by, and its rank in each leg."""
+    """A text that was found: its row, exact cosine, place in the order, rank in each leg."""
 
     row: int
     score: float
@@ -77,7 +77,7 @@ class Search:
         return [PathRanked(ranked=one.ranked, path=one.path) for one in results]
 
     def _fuse(self, dense: PathRanked, vector: FloatMatrix, query: str, depth: int) -> Found:
-        """Reciprocal rank fusion (Cormack et al., SIGIR 2009) of the dense and the keyword ranking."""
+        """Fuse the dense and keyword rankings by reciprocal rank (Cormack, SIGIR 2009)."""
         rows = dense.ranked.rows
         words = word_hits(self._view.store.connection, query, depth, self._mask())
         legs: dict[int, dict[str, int]] = {}
@@ -147,7 +147,7 @@ class PathRanked:
 
 
 def _places(scores: Mapping[int, float]) -> dict[int, int]:
-    """Return the place of each row from 1; equal scores share a place, whatever their row numbers are."""
+    """Return the place of each row from 1; equal scores share a place."""
     places: dict[int, int] = {}
     previous, place = None, 0
     for count, (row, score) in enumerate(scores.items(), 1):

@@ -9,18 +9,18 @@ from pathlib import Path
 
 from mirror_index.collection import housekeeping
 from mirror_index.collection.approximation import AnnState, make_ann
-from mirror_index.collection.changing import now, require_generation, writing
 from mirror_index.collection.report import ChangeReport
+from mirror_index.collection.starting import now, require_generation, writing
 from mirror_index.config import IndexSpec
 from mirror_index.durable import Chunk
 from mirror_index.errors import UsageError
 from mirror_index.index.vectorfile import VectorWriter, map_rows
 from mirror_index.names import NAME_KEY_VERSION
 from mirror_index.progress import Reporter
-from mirror_index.store import committing, compacting
+from mirror_index.store import committing, compacting, deleting
 from mirror_index.store.filter_sql import EVERYTHING, Predicate
+from mirror_index.store.generations import Generation
 from mirror_index.store.layout import vector_file
-from mirror_index.store.reading import Generation
 from mirror_index.store.writing import WriteStore
 from mirror_index.vectors import EncoderLike
 
@@ -38,9 +38,9 @@ def delete(
         current = require_generation(store, folder)
         housekeeping.remove_leftovers(folder, current, keep={current.vector_file})
         with store.transaction() as connection:
-            committing.begin_touching(connection)
-            doomed = committing.choose_doomed(connection, ids, where or EVERYTHING)
-            deleted = committing.delete_records(
+            deleting.begin_touching(connection)
+            doomed = deleting.choose_doomed(connection, ids, where or EVERYTHING)
+            deleted = deleting.delete_records(
                 connection, "key IN (SELECT key FROM temp.doomed)", ()
             )
             committing.settle(connection)
@@ -63,7 +63,10 @@ def compact(
     *,
     timeout: float,
 ) -> ChangeReport:
-    """Copy the live vectors to a new file, number the texts anew, rebuild the index; see `Collection.compact`."""
+    """Copy the live vectors, number the texts anew, rebuild the index.
+
+    See `Collection.compact`.
+    """
     started = time.perf_counter()
     with writing(folder, timeout) as store:
         current = require_generation(store, folder)

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from mirror_index import durable
 from mirror_index.collection import housekeeping, probes
 from mirror_index.collection.binding import hash_tree
 from mirror_index.collection.encoders import load_own
 from mirror_index.collection.report import Problem, VerifyReport
-from mirror_index.errors import CollectionError, MirrorIndexError
-from mirror_index.index.vectorfile import ITEM_SIZE, chunk_digest, map_rows
+from mirror_index.collection.segments import segment_faults
+from mirror_index.errors import CollectionCorruptError, MirrorIndexError
+from mirror_index.index.vectorfile import ITEM_SIZE, map_rows, odd_rows
 from mirror_index.store.checks import check_database, check_words
+from mirror_index.store.generations import Generation
 from mirror_index.store.layout import DATABASE
-from mirror_index.store.reading import Generation, ReadStore, connect_read_only
+from mirror_index.store.reading import ReadStore, connect_read_only
 from mirror_index.vectors import EncoderLike
 
-_NORM_TOLERANCE = 1e-3
-_NORM_ROWS = 65_536
+_SHOWN = 10
 _RESTORE = "Restore the file from a copy, or build the collection again with overwrite"
 _COMPACT = "Run `mirror-index compact`, which makes it again"
 _CLEAN = "Harmless; the next change removes or uses it"
@@ -47,6 +47,9 @@ def verify_collection(
         with store.snapshot() as generation:
             connection.execute("BEGIN")
             return _Verification(folder, store, connection, generation, encoder).run(recall)
+    except CollectionCorruptError as error:
+        problem = Problem(kind="database", where=DATABASE, what=error.what, remedy=_RESTORE)
+        return VerifyReport(problems=(problem,), checked=("database",))
     finally:
         connection.close()
         store.close()
@@ -80,7 +83,7 @@ class _Verification:
             "probes": self._probes,
             "leftovers": self._leftovers,
         }
-        problems = [problem for check in checks.values() for problem in check()]
+        problems = [problem for check in checks.values() for problem in _guarded(check)]
         measured = None
         if recall and not problems:
             checks["recall"] = lambda: iter(())
@@ -109,37 +112,16 @@ class _Verification:
 
     def _vectors(self) -> Iterator[Problem]:
         generation = self._generation
-        path = self._folder / generation.vector_file
-        width = generation.dim * ITEM_SIZE
-        if not path.is_file():
-            yield self._bad_vectors("the file is missing")
-            return
-        if path.stat().st_size < generation.vector_rows * width:
-            yield self._bad_vectors(
-                f"the file holds {path.stat().st_size // width} rows, "
-                f"{generation.vector_rows} were committed"
-            )
-            return
-        yield from self._segments(path)
-        for row in _odd_rows(map_rows(path, generation.vector_rows, generation.dim)):
-            yield self._bad_vectors(f"row {row} is not a unit vector")
-
-    def _segments(self, path: Path) -> Iterator[Problem]:
-        generation = self._generation
-        expected = 0
-        rows = self._connection.execute(
-            "SELECT first_row, rows, file, sha256 FROM segments ORDER BY first_row"
-        ).fetchall()
-        for first, count, file, digest in rows:
-            if file != generation.vector_file or first != expected:
-                yield self._bad_vectors(f"the segment at row {first} does not follow row {expected}")
-            elif chunk_digest(path, generation.dim, first, count) != digest:
-                yield self._bad_vectors(f"rows {first} to {first + count - 1} are not as written")
-            expected = first + count
-        if expected != generation.vector_rows:
-            yield self._bad_vectors(
-                f"the segments end at row {expected}, not {generation.vector_rows}"
-            )
+        whole = True
+        for fault in segment_faults(self._connection, self._folder, generation):
+            whole = whole and not fault.unreadable
+            yield self._bad_vectors(fault.what)
+        if whole:
+            path = self._folder / generation.vector_file
+            for row in islice(
+                odd_rows(map_rows(path, generation.vector_rows, generation.dim)), _SHOWN
+            ):
+                yield self._bad_vectors(f"row {row} is not a unit vector")
 
     def _bad_vectors(self, what: str) -> Problem:
         return Problem(
@@ -191,8 +173,6 @@ class _Verification:
                 encoder, generation.encoder_fingerprint, generation.dim, str(self._folder)
             )
             stored = probes.read(self._connection, generation.dim)
-            if not stored.texts:
-                raise CollectionError("the stored probe vectors are missing")
             probes.check(encoder, stored, str(self._folder))
             self._encoder = encoder
         except MirrorIndexError as error:
@@ -248,24 +228,22 @@ class _Verification:
             return []
         what = f"recall@10 is {measured['recall_at_10']}, {target} was asked for"
         return [
-            Problem(
-                kind="recall", where=str(self._generation.ann_file), what=what, remedy=_COMPACT
-            )
+            Problem(kind="recall", where=str(self._generation.ann_file), what=what, remedy=_COMPACT)
         ]
+
+
+def _guarded(check: Callable[[], Iterator[Problem]]) -> Iterator[Problem]:
+    """Run a check; a value so damaged that it stops the check is a finding as well."""
+    try:
+        yield from check()
+    except (sqlite3.DatabaseError, ValueError, KeyError, TypeError) as error:
+        yield Problem(
+            kind="database",
+            where=DATABASE,
+            what=f"a damaged value stopped a check: {error}",
+            remedy=_RESTORE,
+        )
 
 
 def _leftover(where: str, what: str) -> Problem:
     return Problem(kind="leftover", where=where, what=what, remedy=_CLEAN)
-
-
-def _odd_rows(vectors: np.ndarray[Any, np.dtype[np.float32]]) -> Iterator[int]:
-    """Yield the first ten rows whose length is not 1."""
-    found = 0
-    for start in range(0, len(vectors), _NORM_ROWS):
-        block = vectors[start : start + _NORM_ROWS].astype(np.float64)
-        norms = np.sqrt(np.add.reduce(block * block, axis=1))
-        for row in np.flatnonzero(~(np.abs(norms - 1.0) <= _NORM_TOLERANCE)):
-            yield start + int(row)
-            found += 1
-            if found == 10:
-                return

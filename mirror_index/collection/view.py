@@ -1,4 +1,4 @@
-"""One committed state as a reader sees it: its generation, its mapped vectors, which rows are live."""
+"""One committed state as a reader sees it: generation, mapped vectors, live rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from mirror_index.errors import FilterError
 from mirror_index.index.vectorfile import map_rows
 from mirror_index.store.filter_sql import EVERYTHING, Predicate, compile_filter
 from mirror_index.store.filter_tree import BUILT_IN, Filter, columns_of
-from mirror_index.store.reading import Generation, ReadStore
+from mirror_index.store.generations import Generation
+from mirror_index.store.reading import ReadStore
 from mirror_index.vectors import BoolVector, FloatMatrix, IntVector
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class View:
 
     @cached_property
     def ann(self) -> AnnIndex | None:
-        """The approximate index; None when there is none, or its file is gone and search is exact."""
+        """The approximate index; None when there is none or its file is gone."""
         if self.generation.ann_file is None:
             return None
         path = self._folder / self.generation.ann_file

@@ -1,23 +1,28 @@
-"""An approximate index: a FAISS index over the first rows of the vector file, made by factory string.
+"""An approximate index: FAISS over the first rows of the vector file.
 
 It only ever proposes candidates; scores and order come from the vector file (`index/exact.py`).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import faiss
+import faiss as _typed_faiss
 import numpy as np
 
 from mirror_index.errors import CollectionCorruptError, UsageError
 from mirror_index.vectors import BoolVector, FloatMatrix, IntVector
 
+# The stubs lack what its Python layer adds: keyword arguments, arrays for pointers.
+faiss: Any = _typed_faiss
+
 FETCH_FLOOR = 128
 _ADD_ROWS = 65_536
 _TRAIN_ROWS = 1_000_000
+_LOCATION = re.compile(r"^Error in .*? at \S+:\d+: ")
 _FAISS_ERRORS = (RuntimeError, AssertionError, NotImplementedError)
 
 
@@ -58,6 +63,11 @@ class AnnIndex:
     def rows(self) -> int:
         """Number of vectors in the index: rows 0 to `rows` - 1 of the vector file."""
         return int(self._index.ntotal)
+
+    @property
+    def fetch(self) -> int:
+        """Candidates asked for at least, so that small searches agree with each other."""
+        return int(self.parameters.get("fetch", FETCH_FLOOR))
 
     @property
     def knob(self) -> str | None:
@@ -212,6 +222,6 @@ def _search_parameters(index: Any, selector: Any, value: int) -> Any:  # noqa: A
 
 def _reason(error: BaseException) -> str:
     """Return the last line of a FAISS message without its source location."""
-    lines = [line for line in str(error).strip().splitlines() if line.strip()]
+    lines = [line for line in str(error).splitlines() if line.strip()]
     last = lines[-1] if lines else type(error).__name__
-    return last.split(": Error: ")[-1].split(" failed: ")[-1].strip().rstrip(".")
+    return _LOCATION.sub("", last).strip().rstrip(".")

@@ -1,4 +1,4 @@
-"""Approximate search that keeps its word: candidates from the index, exact scores, and as many as asked for."""
+"""Approximate search that keeps its word: exact scores, and as many as asked for."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mirror_index.index.ann import FETCH_FLOOR, AnnIndex
+from mirror_index.index.ann import AnnIndex
 from mirror_index.index.exact import Ranked, cut, exact_search, rank
 from mirror_index.vectors import BoolVector, FloatMatrix, IntVector
 
@@ -31,9 +31,9 @@ def approximate_search(
 ) -> list[Approximate]:
     """Return `min(k, allowed rows)` rows or more (ties) for each query, exactly scored.
 
-    The index proposes at least `FETCH_FLOOR` candidates, so that the best ten are the same for every small k;
-    the rows it does not hold yet are searched exactly; a query left with too few is asked again, wider, and at
-    last answered exactly.
+    The index proposes at least `index.fetch` candidates, so that the best ten are the same for
+    every small k; the rows it does not hold yet are searched exactly; a query left with too few is
+    asked again, wider, and at last answered exactly.
 
     Args:
         queries: (q, dim) float32 unit rows.
@@ -50,7 +50,7 @@ def approximate_search(
     for widen in _WIDENINGS:
         if not waiting:
             break
-        fetch = max(FETCH_FLOOR, 2 * k) * widen
+        fetch = max(index.fetch, 2 * k) * widen
         proposed = index.candidates(queries[waiting], fetch, mask, widen=widen)
         path = "candidates" if widen == 1 else "widened"
         for query, rows in zip(waiting, proposed, strict=True):

@@ -1,8 +1,8 @@
 """Choosing how broadly an approximate index searches, and measuring what recall that gives.
 
-Queries are texts the index does not hold: stored texts with a word dropped or a letter changed, encoded like any
-query. Rows of the index themselves would find themselves and overstate recall; random vectors say nothing about
-real ones.
+Queries are texts the index does not hold: stored texts with a word dropped or a letter changed,
+encoded like any query. Rows of the index themselves would find themselves and overstate recall;
+random vectors say nothing about real ones.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import platform
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import faiss
@@ -55,7 +55,7 @@ def calibrate(
     *,
     target_recall: float,
 ) -> dict[str, Any]:
-    """Set the least breadth that reaches `target_recall` (recall@10), and return all that was measured.
+    """Set the least breadth that reaches `target_recall`; return what was measured.
 
     Args:
         index: a filled index; its parameters are set.
@@ -71,8 +71,8 @@ def calibrate(
         return {**index.parameters, "knob": index.knob, "value": index.ladder[0], "queries": 0}
     queries = held_out_queries(len(vectors), encoder, texts)
     truth = exact_search(queries, vectors, RECALL_AT)
-    for value in index.ladder:
-        index.parameters["value"] = value
+    for fetch, value in _settings(index):
+        index.parameters |= {"fetch": fetch, "value": value}
         recalls = _recalls(index, queries, vectors, truth)
         if recalls.mean() >= target_recall:
             break
@@ -85,14 +85,23 @@ def calibrate(
     return dict(index.parameters)
 
 
+def _settings(index: AnnIndex) -> Iterator[tuple[int, int]]:
+    """Yield (fetch, breadth): broader first, then more candidates to score exactly.
+
+    The second helps where the index stores vectors coarsely (PQ, SQ) and misjudges the order.
+    """
+    yield from ((FETCH_FLOOR, value) for value in index.ladder)
+    yield from ((FETCH_FLOOR * times, index.ladder[-1]) for times in (4, 16))
+
+
 def measure(
     index: AnnIndex, vectors: FloatMatrix, encoder: EncoderLike, texts: TextsOf
 ) -> dict[str, Any]:
     """Measure recall@10 of an index with the breadth it has.
 
     Returns:
-        JSON values: recall_at_10, recall_interval (95%, bootstrap over queries), queries, p50_ms (one query
-        at a time), threads, machine.
+        JSON values: recall_at_10, recall_interval (95%, bootstrap over queries), queries, p50_ms
+        (one query at a time), threads, machine.
     """
     queries = held_out_queries(index.rows, encoder, texts)
     truth = exact_search(queries, vectors[: index.rows], RECALL_AT)
@@ -102,8 +111,8 @@ def measure(
 def _recalls(
     index: AnnIndex, queries: FloatMatrix, vectors: FloatMatrix, truth: Sequence[Ranked]
 ) -> NDArray[np.float64]:
-    """Return per query the share of the true top ten that is found; any row that ties counts as true."""
-    proposed = index.candidates(queries, FETCH_FLOOR, None)
+    """Return per query the share of the true top ten found; a row that ties counts as true."""
+    proposed = index.candidates(queries, index.fetch, None)
     shares = []
     for query, rows, true in zip(queries, proposed, truth, strict=True):
         wanted = min(RECALL_AT, len(true.rows))
@@ -132,6 +141,6 @@ def _median_milliseconds(index: AnnIndex, queries: FloatMatrix) -> float:
     times = []
     for row in range(len(queries)):
         start = time.perf_counter()
-        index.candidates(queries[row : row + 1], FETCH_FLOOR, None)
+        index.candidates(queries[row : row + 1], index.fetch, None)
         times.append(time.perf_counter() - start)
     return float(np.median(times)) * 1000

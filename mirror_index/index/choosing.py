@@ -1,4 +1,10 @@
-"""Which index a collection gets: exact, or a FAISS factory string."""
+"""Which index a collection gets: exact, or a FAISS factory string.
+
+Exact search reads every vector once a query: 200,000 rows of 384 float32 values are 300 MB, tens of
+milliseconds from memory, with nothing to build, train or calibrate. HNSW32 costs its links and a
+copy of the vectors in memory, worth it up to a few gigabytes; beyond that, IVF with 8-bit codes
+holds a quarter, and exact scoring of its candidates makes up for what the codes lose.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +14,8 @@ EXACT_ROWS = 200_000
 HNSW_ROWS = 2_000_000
 
 
-def choose_kind(kind: str, rows: int, dim: int) -> str:
-    """Return "exact" or the factory string to build for `rows` rows of `dim` float32 values."""
-    del dim
+def choose_kind(kind: str, rows: int) -> str:
+    """Return "exact" or the factory string to build for `rows` rows."""
     wanted = kind.strip()
     if wanted.lower() == EXACT:
         return EXACT

@@ -1,8 +1,8 @@
-"""Exact search: blocked matrix products over the vector file, then every candidate scored again in float64.
+"""Exact search: blocked products over the vector file, then scores in float64.
 
-The float32 product only proposes: its error for unit rows is below 1e-6, so the top k and everything within
-`MARGIN` of the k-th hold the true top k. The second scoring sums each row on its own, so a score depends on
-nothing but the query and the row.
+The float32 product only proposes: its error for unit rows is below 1e-6, so the top k and
+everything within `MARGIN` of the k-th hold the true top k. The second scoring sums each row on its
+own, so a score depends on nothing but the query and the row.
 """
 
 from __future__ import annotations
@@ -38,19 +38,22 @@ class Ranked:
 
 
 def rescore(query: FloatMatrix, rows: FloatMatrix) -> ScoreVector:
-    """Return the cosines of one (dim,) unit query with (n, dim) unit rows, each summed on its own in float64.
+    """Return the cosines of one (dim,) unit query with (n, dim) unit rows, in float64.
 
-    Scores are given to six decimals: float32 vectors of one text encoded in batches of different shapes agree
-    no further, and a tie must not be decided by that noise.
+    Scores are given to six decimals: float32 vectors of one text encoded in batches of different
+    shapes agree no further, and a tie must not be decided by that noise.
     """
     products = rows.astype(np.float64) * query.astype(np.float64)
-    exact = np.add.reduce(products, axis=1)
-    return np.clip(np.round(exact, SCORE_DECIMALS), -1.0, 1.0) + 0.0
+    exact: ScoreVector = np.add.reduce(products, axis=1)
+    scores: ScoreVector = np.clip(np.round(exact, SCORE_DECIMALS), -1.0, 1.0) + 0.0
+    return scores
 
 
 def rank(query: FloatMatrix, vectors: FloatMatrix, candidates: IntVector) -> Ranked:
     """Score `candidates` (row numbers) of `vectors` exactly and order them."""
-    rows = np.unique(candidates)
+    rows = np.sort(candidates)
+    # Not np.unique, which loads numpy.ma and costs a cold start 30 ms.
+    rows = rows[np.concatenate(([True], rows[1:] != rows[:-1]))] if len(rows) else rows
     scores = rescore(query, vectors[rows])
     order = np.lexsort((rows, -scores))
     return Ranked(rows=rows[order], scores=scores[order])
@@ -79,7 +82,7 @@ def exact_search(
 
 
 def cut(ranked: Ranked, k: int) -> Ranked:
-    """Drop what scores below the k-th; ties with it stay, for the caller orders them by record id."""
+    """Drop what scores below the k-th; ties with it stay, to be ordered by record id."""
     if len(ranked.rows) <= k:
         return ranked
     keep = int(np.searchsorted(-ranked.scores, -ranked.scores[k - 1], side="right"))

@@ -1,12 +1,13 @@
 """The vector file: float32 unit rows one after the other, no header; row i belongs to text i.
 
-Rows are only ever appended. What lies past the committed number of rows is not part of the collection and is
-overwritten by the next writer.
+Rows are only ever appended. What lies past the committed number of rows is not part of the
+collection and is overwritten by the next writer.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 
@@ -18,6 +19,8 @@ from mirror_index.errors import CollectionCorruptError
 from mirror_index.vectors import FloatMatrix, IntVector
 
 ITEM_SIZE = 4
+_NORM_TOLERANCE = 1e-3
+_NORM_ROWS = 65_536
 
 
 def chunk_digest(path: Path, dim: int, first_row: int, rows: int) -> str:
@@ -63,17 +66,17 @@ class VectorWriter:
         self.next_row = first_row
         durable.make_folder(self._path.parent)
         if not self._path.exists():
-            durable.reached("create", self._path)
-            self._path.touch()
+            with durable.stated("create", self._path):
+                self._path.touch()
             durable.sync_folder(self._path.parent)
-        self._file = self._path.open("r+b")
-        durable.reached("truncate", self._path)
-        self._file.truncate(first_row * dim * ITEM_SIZE)
+        with durable.stated("truncate", self._path):
+            self._file = self._path.open("r+b")
+            self._file.truncate(first_row * dim * ITEM_SIZE)
 
     def append(self, matrix: FloatMatrix) -> Chunk:
         """Write (n, dim) float32 rows and wait until they are on disk."""
         rows = np.ascontiguousarray(matrix, dtype="<f4")
-        data = memoryview(rows).cast("B")
+        data = rows.tobytes()
         durable.write_at(self._file, self.next_row * self._dim * ITEM_SIZE, data, self._path)
         chunk = Chunk(
             file=self._name,
@@ -101,13 +104,23 @@ class VectorWriter:
 
 
 def vector_keys(matrix: FloatMatrix) -> IntVector:
-    """Return a 63-bit key per row, equal for rows that are equal up to rounding noise of the encoder.
+    """Return a 63-bit key per row, equal for rows equal up to rounding noise.
 
-    The key hashes the signs of the components: noise of 1e-7 turns a sign only where a component is itself
-    that small, while two rows whose signs all agree are near each other and are then compared in full.
+    The key hashes the signs of the components: noise of 1e-7 turns a sign only where a component is
+    itself that small, while two rows whose signs all agree are near each other and are then
+    compared in full.
     """
     signs = np.packbits(matrix > 0, axis=1)
     digests = (hashlib.blake2b(row.tobytes(), digest_size=8).digest() for row in signs)
     return np.fromiter(
         (int.from_bytes(digest, "little") >> 1 for digest in digests), np.int64, len(signs)
     )
+
+
+def odd_rows(vectors: FloatMatrix) -> Iterator[int]:
+    """Yield the rows that are not of length 1 up to float32 noise, NaN and Inf included."""
+    for start in range(0, len(vectors), _NORM_ROWS):
+        block = vectors[start : start + _NORM_ROWS].astype(np.float64)
+        norms = np.sqrt(np.add.reduce(block * block, axis=1))
+        for row in np.flatnonzero(~(np.abs(norms - 1.0) <= _NORM_TOLERANCE)):
+            yield start + int(row)

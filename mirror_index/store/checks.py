@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mirror_index.names import NAME_KEY_VERSION, name_key
+from mirror_index.store.generations import GENERATION_COLUMNS, Generation, generation_checksum
 from mirror_index.store.layout import checksum, text_hash
-from mirror_index.store.reading import GENERATION_COLUMNS, Generation, generation_checksum
 from mirror_index.store.rows import CONCEPT_FIELDS
 from mirror_index.store.schema import expected_schema
 
@@ -26,7 +26,7 @@ Check = Callable[[sqlite3.Connection, Generation], Iterator[Fault]]
 
 
 def check_database(connection: sqlite3.Connection, generation: Generation) -> Iterator[Fault]:
-    """Yield everything that is wrong; the connection holds a read transaction and has no authorizer."""
+    """Yield all that is wrong; the connection reads one state and has no authorizer."""
     broken = False
     for fault in _integrity(connection):
         broken = True
@@ -176,6 +176,8 @@ def _concepts(connection: sqlite3.Connection, generation: Generation) -> Iterato
 
 def _small_tables(connection: sqlite3.Connection, generation: Generation) -> Iterator[Fault]:
     del generation
+    if connection.execute("SELECT count(*) FROM canaries").fetchone()[0] == 0:
+        yield Fault(table="canaries", what="the stored probe vectors are missing")
     for table, columns in (
         ("meta", "key, value"),
         ("canaries", "text, vector"),

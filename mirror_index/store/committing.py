@@ -1,19 +1,18 @@
 """Applying a staged change inside the one transaction that commits it.
 
-Every function expects an open transaction and leaves the tables consistent with each other: reference counts,
-names, derived concepts and the word index follow the records.
+Every function expects an open transaction and leaves the tables consistent with each other:
+reference counts, names, derived concepts and the word index follow the records.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mirror_index.records import Scope
-from mirror_index.store.filter_sql import Predicate
-from mirror_index.store.reading import GENERATION_COLUMNS, Generation, generation_checksum
+from mirror_index.store.deleting import delete_records
+from mirror_index.store.generations import GENERATION_COLUMNS, Generation, generation_checksum
 from mirror_index.store.rows import CONCEPT_COLUMNS, derived_concept
 
 _SCOPE_RANK = (
@@ -41,13 +40,6 @@ class Applied:
     quarantined: int = 0
 
 
-def begin_touching(connection: sqlite3.Connection) -> None:
-    """Make the empty tables that collect which texts and concepts a change concerns."""
-    for name, column in (("touched", "row INTEGER PRIMARY KEY"), ("named", "id TEXT PRIMARY KEY")):
-        connection.execute(f"DROP TABLE IF EXISTS temp.{name}")
-        connection.execute(f"CREATE TEMP TABLE {name} ({column})")
-
-
 def clear_records(connection: sqlite3.Connection) -> int:
     """Remove every record, concept, name and quarantined row; texts and vectors stay."""
     count = int(connection.execute("SELECT count(*) FROM records").fetchone()[0])
@@ -70,8 +62,10 @@ def take_pending(connection: sqlite3.Connection, generation: int) -> None:
         "INSERT INTO texts_fts (rowid, text) SELECT row, text FROM pending ORDER BY row"
     )
     connection.execute(
-        "INSERT INTO texts (row, text, hash, tokens, truncated, has_unknown, vector_key, records, checksum) "
-        "SELECT row, text, hash, tokens, truncated, has_unknown, vector_key, 0, checksum FROM pending "
+        "INSERT INTO texts (row, text, hash, tokens, truncated, has_unknown, vector_key, "
+        "records, checksum) "
+        "SELECT row, text, hash, tokens, truncated, has_unknown, vector_key, 0, checksum FROM "
+        "pending "
         "ORDER BY row"
     )
     connection.execute(
@@ -84,7 +78,7 @@ def take_pending(connection: sqlite3.Connection, generation: int) -> None:
 
 
 def apply_staged(connection: sqlite3.Connection, generation: int, source: str | None) -> Applied:
-    """Insert and replace what was staged; a concept that is replaced loses the names it no longer has."""
+    """Insert and replace what was staged; a replaced concept loses names it no longer has."""
     execute = connection.execute
     deleted = _drop_lost_names(connection)
     execute(
@@ -108,7 +102,8 @@ def apply_staged(connection: sqlite3.Connection, generation: int, source: str | 
         "WHERE records.id = staged.id AND staged.action = 'update'"
     ).rowcount
     added = execute(
-        "INSERT INTO records (id, text_row, raw, metadata, concept_id, scope, name_type, source_line, "
+        "INSERT INTO records (id, text_row, raw, metadata, concept_id, scope, name_type, "
+        "source_line, "
         "checksum) SELECT staged.id, texts.row, staged.raw, staged.metadata, staged.concept_id, "
         "staged.scope, staged.name_type, staged.source_line, staged.checksum "
         "FROM temp.staged AS staged JOIN texts ON texts.hash = staged.hash "
@@ -149,76 +144,35 @@ def _drop_lost_names(connection: sqlite3.Connection) -> int:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Doomed:
-    """How many records are to go, and how many ids asked for are not there."""
-
-    chosen: int
-    absent: int
-
-
-def choose_doomed(
-    connection: sqlite3.Connection, ids: Iterable[str] | None, where: Predicate
-) -> Doomed:
-    """Collect in a temporary table the records that have one of the ids (None: any) and pass a filter."""
-    execute = connection.execute
-    for name, columns in (("doomed", "key INTEGER PRIMARY KEY"), ("wanted", "id TEXT PRIMARY KEY")):
-        execute(f"DROP TABLE IF EXISTS temp.{name}")
-        execute(f"CREATE TEMP TABLE {name} ({columns})")
-    absent = 0
-    condition = where.sql
-    if ids is not None:
-        connection.executemany("INSERT OR IGNORE INTO wanted VALUES (?)", ((one,) for one in ids))
-        condition += " AND records.id IN (SELECT id FROM wanted)"
-        absent = execute(
-            "SELECT count(*) FROM wanted WHERE id NOT IN (SELECT id FROM records)"
-        ).fetchone()[0]
-    chosen = execute(
-        "INSERT INTO doomed SELECT records.key FROM records "
-        f"JOIN texts ON texts.row = records.text_row WHERE {condition}",
-        where.parameters,
-    ).rowcount
-    return Doomed(chosen=chosen, absent=absent)
-
-
-def delete_records(
-    connection: sqlite3.Connection, predicate: str, parameters: Iterable[object]
-) -> int:
-    """Delete the records a predicate over the `records` table holds for; return how many."""
-    values = tuple(parameters)
-    for table, column in (("touched", "text_row"), ("named", "concept_id")):
-        connection.execute(
-            f"INSERT OR IGNORE INTO temp.{table} SELECT {column} FROM records "
-            f"WHERE {column} IS NOT NULL AND ({predicate})",
-            values,
-        )
-    return connection.execute(f"DELETE FROM records WHERE {predicate}", values).rowcount
-
-
 def _apply_concepts(connection: sqlite3.Connection) -> None:
     execute = connection.execute
     execute(
-        "DELETE FROM names WHERE obsolete = 1 AND concept_id IN (SELECT id FROM temp.staged_concepts)"
+        "DELETE FROM names WHERE obsolete = 1 AND concept_id IN (SELECT id FROM "
+        "temp.staged_concepts)"
     )
     execute("DELETE FROM concepts WHERE id IN (SELECT id FROM temp.staged_concepts)")
     execute(
-        f"INSERT INTO concepts ({CONCEPT_COLUMNS}) SELECT {CONCEPT_COLUMNS} FROM temp.staged_concepts"
+        f"INSERT INTO concepts ({CONCEPT_COLUMNS}) SELECT {CONCEPT_COLUMNS} FROM "
+        "temp.staged_concepts"
     )
     execute(
-        "INSERT OR IGNORE INTO concept_ids (alt_id, concept_id) SELECT json_each.value, staged_concepts.id "
+        "INSERT OR IGNORE INTO concept_ids (alt_id, concept_id) SELECT json_each.value, "
+        "staged_concepts.id "
         "FROM temp.staged_concepts, json_each(staged_concepts.alt_ids) "
         "WHERE json_each.value != staged_concepts.id"
     )
     execute(
         "INSERT INTO names (key, text, concept_id, record_key, scope, name_type, obsolete, "
-        "checksum) SELECT key, text, concept_id, NULL, scope, name_type, 1, checksum FROM temp.staged_obsolete"
+        "checksum) SELECT key, text, concept_id, NULL, scope, name_type, 1, checksum FROM "
+        "temp.staged_obsolete"
     )
 
 
 def _apply_rejected(connection: sqlite3.Connection, generation: int, source: str | None) -> Applied:
     connection.execute(
         "INSERT INTO quarantine (generation, source, line, reason, content, skipped, checksum) "
-        "SELECT ?, ?, line, reason, content, skipped, checksum FROM temp.staged_rejected ORDER BY rowid",
+        "SELECT ?, ?, line, reason, content, skipped, checksum FROM temp.staged_rejected ORDER "
+        "BY rowid",
         (generation, source),
     )
     skipped, total = connection.execute(
@@ -230,7 +184,8 @@ def _apply_rejected(connection: sqlite3.Connection, generation: int, source: str
 def settle(connection: sqlite3.Connection) -> None:
     """Bring reference counts and derived concepts in line with the records that changed."""
     connection.execute(
-        "UPDATE texts SET records = (SELECT count(*) FROM records WHERE records.text_row = texts.row) "
+        "UPDATE texts SET records = (SELECT count(*) FROM records WHERE records.text_row = "
+        "texts.row) "
         "WHERE row IN (SELECT row FROM temp.touched)"
     )
     connection.execute(
@@ -293,7 +248,7 @@ def totals(connection: sqlite3.Connection) -> Totals:
 
 
 def side_counts(connection: sqlite3.Connection) -> dict[str, int]:
-    """Count rows that no other table lets `verify` count again: names of obsolete concepts, quarantine."""
+    """Count rows that `verify` cannot count again from other tables."""
     names, rejected = connection.execute(
         "SELECT (SELECT count(*) FROM names WHERE obsolete = 1), (SELECT count(*) FROM quarantine)"
     ).fetchone()

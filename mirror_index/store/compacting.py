@@ -16,9 +16,7 @@ def live_rows(connection: sqlite3.Connection) -> list[int]:
     ]
 
 
-def renumber(
-    connection: sqlite3.Connection, chunks: Iterable[Chunk], generation: int
-) -> None:
+def renumber(connection: sqlite3.Connection, chunks: Iterable[Chunk], generation: int) -> None:
     """Drop dead texts, give the live ones consecutive rows, and record the new vector file.
 
     The caller has opened the committing transaction.

@@ -16,7 +16,8 @@ _NAME_COLUMNS = (
     "records.text_row FROM names LEFT JOIN records ON records.key = names.record_key"
 )
 _CONCEPT_COLUMNS = (
-    "id, label, definition, obsolete, replaced_by, consider, alt_ids, parents, semantic_types, xrefs, "
+    "id, label, definition, obsolete, replaced_by, consider, alt_ids, parents, semantic_types, "
+    "xrefs, "
     "source_line"
 )
 
@@ -59,7 +60,7 @@ def _stored_name(row: tuple[Any, ...]) -> StoredName:
 def names_by_key(
     connection: sqlite3.Connection, keys: Iterable[str]
 ) -> dict[str, list[StoredName]]:
-    """Return the names behind each key that occurs: live before obsolete, best scope first, then by id."""
+    """Return the names behind each key: live first, best scope first, then by id."""
     found: dict[str, list[StoredName]] = {}
     for part in chunked(list(dict.fromkeys(keys))):
         marks = ",".join("?" * len(part))
@@ -78,18 +79,22 @@ def names_by_key(
 def iterate_names(connection: sqlite3.Connection) -> Iterator[StoredName]:
     """Yield the names of live concepts in record-id order."""
     rows = connection.execute(
-        "SELECT records.id, names.text, names.concept_id, names.scope, names.name_type, names.obsolete, "
-        "records.text_row FROM records JOIN names ON names.record_key = records.key ORDER BY records.id"
+        "SELECT records.id, names.text, names.concept_id, names.scope, names.name_type, "
+        "names.obsolete, "
+        "records.text_row FROM records JOIN names ON names.record_key = records.key ORDER BY "
+        "records.id"
     )
     for row in rows:
         yield _stored_name(row)
 
 
 def concepts_by_id(connection: sqlite3.Connection, ids: Iterable[str]) -> dict[str, Concept]:
-    """Return the concepts with these ids or alternative ids, under the id asked for; unknown ids are left out.
+    """Return concepts by id or alternative id, under the id asked for.
 
-    An alternative id that several concepts claim stands for a live one before an obsolete one, then for
-    the first by id.
+    Unknown ids are left out.
+
+    An alternative id that several concepts claim stands for a live one before an obsolete one, then
+    for the first by id.
     """
     wanted = list(dict.fromkeys(ids))
     found = _load(connection, wanted)

@@ -1,7 +1,7 @@
-"""Compiling a filter for SQLite: a predicate over `records` joined with `texts`, every constant bound.
+"""Compiling a filter for SQLite: a predicate over `records` joined with `texts`.
 
-A number is compared as a number also where the field holds text that looks like one ("2019" from a CSV file); a
-text is compared with the field as text.
+A number is compared as a number also where the field holds text that looks like one ("2019" from a
+CSV file); a text is compared with the field as text.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from mirror_index.store.filter_tree import (
     In,
     IsNull,
     Leaf,
-    Like,
     Not,
     Operator,
     Or,
@@ -86,8 +85,10 @@ def _compare(column: Column, operator: Operator, value: Value) -> Predicate:
             sql=f"(CAST({field.sql} AS TEXT) {operator.value} ?)",
             parameters=(*field.parameters, value),
         )
-    # A bare expression beside a NUMERIC one is converted when it looks like a number (SQLite, "Affinity of
-    # comparison operands"); text that does not sorts above every number, hence the second condition. The unary
+    # A bare expression beside a NUMERIC one is converted when it looks like a number (SQLite,
+    # "Affinity of
+    # comparison operands"); text that does not sorts above every number, hence the second
+    # condition. The unary
     # plus takes away the affinity of a TEXT column.
     sql = f"(+{field.sql} {operator.value} CAST(? AS NUMERIC))"
     parameters = (*field.parameters, value)

@@ -1,4 +1,7 @@
-"""The tree a filter is reduced to. Search takes this, not SQL, so that another backend can compile it too."""
+"""The tree a filter is reduced to.
+
+Search takes this, not SQL, so that another backend can compile it too.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +65,7 @@ class In:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Like:
-    """`column LIKE pattern`: % is any run of characters, _ is any one; ASCII letters match in either case."""
+    """`column LIKE pattern`: % is any run, _ any one; ASCII letters in either case."""
 
     column: Column
     pattern: str

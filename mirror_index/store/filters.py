@@ -1,17 +1,17 @@
-"""Parsing a filter: an SQL-like expression over metadata, reduced to the tree of `store/filter_tree.py`.
+"""Parsing a filter: an SQL-like expression becomes the tree of `filter_tree`.
 
-The grammar is sqlglot's (SQLite dialect); what it parses is walked node by node, and anything that has no place
-in the tree is refused with the part that is to blame.
+The grammar is sqlglot's (SQLite dialect); what it parses is walked node by node, and anything that
+has no place in the tree is refused with the part that is to blame.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import cast
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
-from sqlglot.tokens import TokenType
 
 from mirror_index.errors import FilterError
 from mirror_index.store.filter_tree import (
@@ -33,6 +33,7 @@ from mirror_index.store.filter_tree import (
 MAX_LENGTH = 20_000
 MAX_DEPTH = 100
 _EXAMPLE = "Write comparisons such as: year >= 2019 and source in ('pubmed', 'pmc')"
+_PARTS = {"this", "expression", "expressions", "low", "high", "negate"}
 _OPERATORS: Mapping[type[exp.Expression], Operator] = {
     exp.EQ: Operator.EQ,
     exp.NEQ: Operator.NE,
@@ -46,12 +47,13 @@ _OPERATORS: Mapping[type[exp.Expression], Operator] = {
 def parse_filter(text: str) -> Filter:
     """Parse one filter expression.
 
-    Columns are `id`, `text`, `concept_id`, `scope`, `line`, or a metadata field; a name with unusual characters
-    goes in double quotes, and `metadata.name` means the field even where a built-in column has that name.
+    Columns are `id`, `text`, `concept_id`, `scope`, `line`, or a metadata field; a name with
+    unusual characters goes in double quotes, and `metadata.name` means the field even where a
+    built-in column has that name.
 
     Raises:
-        FilterError: it cannot be parsed, or holds anything but comparisons of a column with constants,
-            IN, LIKE, BETWEEN, IS NULL, AND, OR and NOT.
+        FilterError: it cannot be parsed, or holds anything but comparisons of a column with
+            constants, IN, LIKE, BETWEEN, IS NULL, AND, OR and NOT.
     """
     if len(text) > MAX_LENGTH:
         raise FilterError(
@@ -68,12 +70,12 @@ def parse_filter(text: str) -> Filter:
         raise FilterError("the filter is nested too deeply", value=text, remedy=_EXAMPLE) from error
     if len(parsed) != 1:
         raise FilterError("the filter is empty", value=text, remedy=_EXAMPLE)
-    return _walk(parsed[0], 0)
+    return _walk(cast("exp.Expression", parsed[0]), 0)
 
 
 def _check_tokens(text: str) -> None:
     for token in sqlglot.tokenize(text, read="sqlite"):
-        if token.comments or token.token_type is TokenType.SEMICOLON:
+        if token.comments or (token.text == ";" and token.token_type.name == "SEMICOLON"):
             what = "a comment" if token.comments else "a semicolon"
             raise FilterError(
                 f"the filter holds {what}",
@@ -99,16 +101,22 @@ def _walk(node: exp.Expression, depth: int) -> Filter:
     if isinstance(node, exp.Paren):
         return _walk(node.this, depth + 1)
     if isinstance(node, exp.And | exp.Or):
-        parts = tuple(_walk(part, depth + 1) for part in node.flatten())
+        parts = tuple(_walk(cast("exp.Expression", part), depth + 1) for part in node.flatten())
         return And(parts=parts) if isinstance(node, exp.And) else Or(parts=parts)
     if isinstance(node, exp.Not):
         return Not(part=_walk(node.this, depth + 1))
     if type(node) in _OPERATORS:
         return _compare(node)
+    return _leaf(node)
+
+
+def _leaf(node: exp.Expression) -> Filter:
     leaf = _LEAVES.get(type(node))
-    if leaf is None:
+    extras = {name for name, value in node.args.items() if value} - _PARTS
+    if leaf is None or extras:
         raise _refuse(node)
-    return leaf(node)
+    # How "x NOT LIKE y" is parsed depends on sqlglot's version: as a negated LIKE, or inside a NOT.
+    return Not(part=leaf(node)) if node.args.get("negate") else leaf(node)
 
 
 def _compare(node: exp.Expression) -> Compare:
@@ -122,14 +130,9 @@ def _compare(node: exp.Expression) -> Compare:
 
 
 def _in(node: exp.Expression) -> In:
-    values = node.expressions
-    if (
-        not values
-        or set(node.args) - {"this", "expressions"}
-        and any(node.args.get(name) for name in set(node.args) - {"this", "expressions"})
-    ):
+    if not node.expressions:
         raise _refuse(node, "is not a list of constants")
-    return In(column=_column(node.this), values=tuple(_value(value) for value in values))
+    return In(column=_column(node.this), values=tuple(_value(value) for value in node.expressions))
 
 
 def _like(node: exp.Expression) -> Like:

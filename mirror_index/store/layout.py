@@ -1,12 +1,16 @@
-"""Names of the files of a collection, its format version, and how texts and rows are fingerprinted."""
+"""Names of files, the format version, and hashes of texts and rows."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from mirror_index.errors import CollectionError
+
+Json = Any
+"""What `json.loads` gives."""
 
 FORMAT_VERSION = 1
 DATABASE = "collection.db"
@@ -34,7 +38,8 @@ def refuse_newer_format(version: int, path: Path) -> None:
     """
     if version > FORMAT_VERSION:
         raise CollectionError(
-            f"the collection has format {version}, this version of mirror-index reads up to {FORMAT_VERSION}",
+            f"the collection has format {version}, this version of mirror-index reads up to "
+            f"{FORMAT_VERSION}",
             where=str(path),
             remedy="Upgrade mirror-index",
         )
@@ -46,6 +51,6 @@ def text_hash(text: str) -> bytes:
 
 
 def checksum(values: Iterable[object]) -> int:
-    """Return a 63-bit checksum over the fields of one row; `verify` recomputes it to find damaged rows."""
+    """Return a 63-bit checksum over the fields of one row, which `verify` recomputes."""
     digest = hashlib.blake2b("\x1f".join(map(repr, values)).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little") >> 1

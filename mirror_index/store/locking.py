@@ -1,7 +1,7 @@
 """One writer at a time: an operating-system lock on `writer.lock`, which also names its holder.
 
-The lock belongs to the open file, so it is gone the moment its process is, however that ended. The process
-id inside only serves the message; a stale one never blocks anybody.
+The lock belongs to the open file, so it is gone the moment its process is, however that ended. The
+process id inside only serves the message; a stale one never blocks anybody.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The read-only side of the SQLite file; plain `sqlite3`, so that opening a collection stays light."""
+"""The read-only side of the database; plain `sqlite3`, so that opening stays light."""
 
 from __future__ import annotations
 
@@ -6,23 +6,39 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import numpy as np
 
-from mirror_index.errors import CollectionError
-from mirror_index.store.layout import checksum, refuse_newer_format
+from mirror_index.errors import CollectionCorruptError, CollectionError
+from mirror_index.store.generations import Generation, read_generation
+from mirror_index.store.layout import Json, refuse_newer_format
 from mirror_index.vectors import IntVector
 
 _PARAMETERS = 30_000
 _FUNCTIONS = frozenset(
-    "bm25 coalesce count json_each json_extract json_type like match max min sum lower abs row_number "
+    "bm25 coalesce count json_each json_extract json_type like match max min sum lower abs "
+    "row_number "
     "iif typeof".split()
 )
 _PRAGMAS = frozenset({"data_version", "user_version"})
+# A message of SQLite that quotes damaged text cannot even be decoded.
+DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
+_NO_DAMAGE = frozenset(
+    {
+        sqlite3.SQLITE_AUTH,
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_INTERRUPT,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_READONLY,
+    }
+)
 _CONNECT_ERRORS = (
     "readonly",
     "read-only",
@@ -31,48 +47,12 @@ _CONNECT_ERRORS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Generation:
-    """One committed state, as its row in `generations` says.
-
-    `ann_parameters` and `details` are parsed JSON; `ann_file` is None when search is exact.
-    """
-
-    number: int
-    committed_at: str
-    verb: str
-    source: str | None
-    vector_file: str
-    vector_rows: int
-    live_records: int
-    live_texts: int
-    dead_texts: int
-    concepts: int
-    ann_file: str | None
-    ann_rows: int
-    ann_sha256: str | None
-    ann_kind: str
-    ann_parameters: dict[str, Any]
-    encoder_fingerprint: str
-    encoder_folder: str
-    dim: int
-    details: dict[str, Any]
-
-
-GENERATION_COLUMNS = tuple(Generation.__dataclass_fields__)
-
-
-def generation_checksum(values: Sequence[object]) -> str:
-    """Return the checksum stored beside a generation's columns (given in `GENERATION_COLUMNS` order)."""
-    return f"{checksum(values):016x}"
-
-
 def connect_read_only(path: Path) -> sqlite3.Connection:
     """Open an SQLite file that this process will only read, also from a read-only disk.
 
     Raises:
-        CollectionError: missing, not an SQLite file, of a newer format, or on a read-only disk with a
-            write-ahead log that was never merged.
+        CollectionError: missing, not an SQLite file, of a newer format, or on a read-only disk with
+            a write-ahead log that was never merged.
     """
     if not path.is_file():
         raise CollectionError(
@@ -86,7 +66,7 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
         if not any(word in str(error) for word in _CONNECT_ERRORS):
             raise _unreadable(path, error) from error
         connection = _connect_immutable(path)
-    except sqlite3.DatabaseError as error:
+    except DAMAGE as error:
         raise _unreadable(path, error) from error
     return connection
 
@@ -105,18 +85,19 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         refuse_newer_format(version, path)
-    except (sqlite3.Error, CollectionError):
+    except BaseException:
         connection.close()
         raise
     return connection
 
 
 def _connect_immutable(path: Path) -> sqlite3.Connection:
-    """A read-only disk lets SQLite create no shared-memory file; then the database must be self-contained."""
+    """Open a self-contained database where SQLite may create no shared-memory file."""
     log = path.with_name(path.name + "-wal")
     if log.exists() and log.stat().st_size > 0:
         raise CollectionError(
-            "the collection lies on a read-only disk and its last change is still in the write-ahead log",
+            "the collection lies on a read-only disk and its last change is still in the "
+            "write-ahead log",
             where=str(log),
             remedy="Copy the collection to a writable place, open it there once, and copy it back",
         )
@@ -126,18 +107,24 @@ def _connect_immutable(path: Path) -> sqlite3.Connection:
         raise _unreadable(path, error) from error
 
 
-def _unreadable(path: Path, error: sqlite3.Error) -> CollectionError:
-    return CollectionError(
+def _unreadable(path: Path, error: Exception) -> CollectionCorruptError:
+    return CollectionCorruptError(
         f"the collection's database cannot be read: {error}",
         where=str(path),
         remedy="Restore it from a copy, or build the collection again with overwrite",
     )
 
 
+def _says_nothing_of_damage(error: Exception) -> bool:
+    """Tell trouble with the system from damage; text that is not UTF-8 has no code."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return code is not None and code & 0xFF in _NO_DAMAGE
+
+
 def _authorise(
     action: int, first: str | None, second: str | None, database: str | None, source: str | None
 ) -> int:
-    """Keep a filter away from other files and from functions it has no use for, should it ever get there.
+    """Keep a filter away from other files and functions, should it ever get there.
 
     Writes need no rule: the connection is read-only.
     """
@@ -169,10 +156,19 @@ class ReadStore:
 
         Raises:
             CollectionError: nothing was ever committed here.
+            CollectionCorruptError: SQLite finds the database damaged, also within the block.
         """
         self.connection.execute("BEGIN")
         try:
             yield self.generation()
+        except DAMAGE as error:
+            if _says_nothing_of_damage(error):
+                raise
+            raise CollectionCorruptError(
+                f"the collection's database is damaged: {error}",
+                where=str(self.path),
+                remedy="Restore it from a copy, or build the collection again with overwrite",
+            ) from error
         finally:
             self.connection.execute("ROLLBACK")
 
@@ -187,10 +183,9 @@ class ReadStore:
             )
         return found
 
-    def meta(self, key: str) -> Any | None:
+    def meta(self, key: str) -> Json:
         """Return a JSON value of the `meta` table, None when there is none."""
-        row = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        return None if row is None else json.loads(row[0])
+        return read_meta(self.connection, key)
 
     def dead_rows(self) -> IntVector:
         """Return the ascending row numbers of texts that no record uses."""
@@ -200,57 +195,40 @@ class ReadStore:
     def rows_where(self, predicate: str, parameters: Sequence[object]) -> IntVector:
         """Return the ascending text rows of the records that a compiled filter lets through."""
         rows = self.connection.execute(
-            "SELECT DISTINCT records.text_row FROM records JOIN texts ON texts.row = records.text_row "
+            "SELECT DISTINCT records.text_row FROM records JOIN texts ON texts.row = "
+            "records.text_row "
             f"WHERE {predicate} ORDER BY records.text_row",
             parameters,
         )
         return _int_column(rows)
 
-    def count_where(self, predicate: str, parameters: Sequence[object]) -> int:
-        """Return how many records a compiled filter lets through."""
-        row = self.connection.execute(
-            "SELECT count(*) FROM records JOIN texts ON texts.row = records.text_row "
-            f"WHERE {predicate}",
-            parameters,
-        ).fetchone()
-        return int(row[0])
-
     def records_of_text(
         self, row: int, limit: int, predicate: str, parameters: Sequence[object]
     ) -> list[tuple[Any, ...]]:
-        """Return up to `limit` records of one text in id order: id, text, metadata, concept_id, scope."""
+        """Return id, text, metadata, concept_id, scope of up to `limit` records, by id."""
         found = self.connection.execute(
             "SELECT records.id, coalesce(records.raw, texts.text), records.metadata, "
-            "records.concept_id, records.scope FROM records JOIN texts ON texts.row = records.text_row "
+            "records.concept_id, records.scope FROM records JOIN texts ON texts.row = "
+            "records.text_row "
             f"WHERE records.text_row = ? AND {predicate} ORDER BY records.id LIMIT ?",
             (row, *parameters, limit),
         )
         return found.fetchall()
 
-    def rows_of_hashes(self, hashes: Iterable[bytes]) -> dict[bytes, int]:
-        """Return the row of each text hash that is stored."""
-        found: dict[bytes, int] = {}
-        for part in chunked(list(hashes)):
-            marks = ",".join("?" * len(part))
-            found.update(
-                self.connection.execute(
-                    f"SELECT hash, row FROM texts WHERE hash IN ({marks})", part
-                )
-            )
-        return found
-
     def quarantine(self, limit: int | None) -> list[tuple[Any, ...]]:
         """Return line, reason, content, skipped of rejected rows, oldest first."""
         return self.connection.execute(
-            "SELECT line, reason, content, skipped FROM quarantine ORDER BY generation, rowid LIMIT ?",
+            "SELECT line, reason, content, skipped FROM quarantine ORDER BY generation, rowid "
+            "LIMIT ?",
             (-1 if limit is None else limit,),
         ).fetchall()
 
     def audited(self, limit: int | None) -> list[tuple[Any, ...]]:
-        """Return id, text, tokens, truncated, has_unknown, line of records whose text was not read whole."""
+        """Return id, text, tokens, flags and line of records whose text was not read whole."""
         return self.connection.execute(
             "SELECT records.id, coalesce(records.raw, texts.text), texts.tokens, texts.truncated, "
-            "texts.has_unknown, records.source_line FROM records JOIN texts ON texts.row = records.text_row "
+            "texts.has_unknown, records.source_line FROM records JOIN texts ON texts.row = "
+            "records.text_row "
             "WHERE texts.truncated OR texts.has_unknown ORDER BY records.id LIMIT ?",
             (-1 if limit is None else limit,),
         ).fetchall()
@@ -282,18 +260,10 @@ class ReadStore:
         return [str(row[0]) for row in rows]
 
 
-def read_generation(connection: sqlite3.Connection) -> Generation | None:
-    """Return the newest generation of a database, None when nothing was committed yet."""
-    columns = ", ".join(GENERATION_COLUMNS)
-    row = connection.execute(
-        f"SELECT {columns} FROM generations ORDER BY number DESC LIMIT 1"
-    ).fetchone()
-    if row is None:
-        return None
-    values = dict(zip(GENERATION_COLUMNS, row, strict=True))
-    values["ann_parameters"] = json.loads(values["ann_parameters"])
-    values["details"] = json.loads(values["details"])
-    return Generation(**values)
+def read_meta(connection: sqlite3.Connection, key: str) -> Json:
+    """Return a JSON value of the `meta` table, None when there is none."""
+    row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+    return None if row is None else json.loads(row[0])
 
 
 def chunked(values: Sequence[Any], size: int = _PARAMETERS) -> Iterator[Sequence[Any]]:

@@ -75,7 +75,7 @@ class StagedName:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConceptRow:
-    """A concept as a row; lists are JSON. `content_hash` also covers the names, to tell whether it changed."""
+    """A concept as a row; `content_hash` also covers its names, to tell a change."""
 
     id: str
     columns: tuple[Any, ...]
@@ -97,8 +97,8 @@ def rejected_values(row: Rejected) -> tuple[Any, ...]:
 def stage_record(record: Record, *, of_concept: bool = False) -> StagedRecord | Rejected:
     """Return the row of a record, or why it cannot be taken.
 
-    An empty text is skipped; text that is not valid Unicode, NUL characters, an empty id and metadata that
-    JSON cannot hold are rejected.
+    An empty text is skipped; text that is not valid Unicode, NUL characters, an empty id and
+    metadata that JSON cannot hold are rejected.
     """
     text = normalise_text(record.text)
     if not text:
@@ -224,11 +224,11 @@ def derived_concept(id_: str, label: str) -> ConceptRow:
 
 
 def obsolete_names(concept: Concept) -> Iterator[StagedName]:
-    """Yield the names of an obsolete concept for the exact layer, "obsolete x" also as plain "x"."""
+    """Yield the names of an obsolete concept, "obsolete x" also as plain "x"."""
     if not concept.obsolete:
         return
     seen: set[tuple[str, str]] = set()
-    names = [(concept.label, Scope.LABEL, None)]
+    names: list[tuple[str, Scope, str | None]] = [(concept.label, Scope.LABEL, None)]
     names += [(name.text, name.scope, name.name_type) for name in concept.names]
     for text, scope, name_type in names:
         for spelling in _spellings(text):

@@ -1,7 +1,7 @@
 """The SQLite schema: tables, views, numbered migrations, and the format version they add up to.
 
-`sqlite_utils.Migrations` records what was applied in the `migrations` table. A migration is never edited
-after a release; a new one is appended and `FORMAT_VERSION` (store/layout.py) raised.
+`sqlite_utils.Migrations` records what was applied in the `migrations` table. A migration is never
+edited after a release; a new one is appended and `FORMAT_VERSION` (store/layout.py) raised.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from sqlite_utils import Database
-from sqlite_utils.migrations import Migrations
+from sqlite_utils import Database, Migrations
 
 from mirror_index.store.layout import FORMAT_VERSION, refuse_newer_format
 
@@ -111,7 +110,8 @@ _TABLES = (
     "CREATE INDEX names_key ON names (key)",
     "CREATE INDEX names_record ON names (record_key) WHERE record_key IS NOT NULL",
     "CREATE INDEX names_obsolete ON names (concept_id) WHERE obsolete = 1",
-    "CREATE TABLE canaries (text TEXT PRIMARY KEY, vector BLOB NOT NULL, checksum INTEGER NOT NULL)",
+    "CREATE TABLE canaries (text TEXT PRIMARY KEY, vector BLOB NOT NULL, checksum INTEGER NOT "
+    "NULL)",
     """CREATE TABLE quarantine (
         generation INTEGER NOT NULL,
         source TEXT,
@@ -151,17 +151,14 @@ _TABLES = (
 )
 
 
-class _Numbered(Migrations):
-    migrations_table = "migrations"
-
-
-MIGRATIONS = _Numbered("mirror-index")
-
-
-@MIGRATIONS(name="0001_first_format")
 def _first_format(db: Database) -> None:
     for statement in _TABLES:
         db.execute(statement)
+
+
+MIGRATIONS = Migrations("mirror-index")
+MIGRATIONS.migrations_table = "migrations"
+MIGRATIONS(name="0001_first_format")(_first_format)
 
 
 def expected_schema() -> set[tuple[str, str]]:

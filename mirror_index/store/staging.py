@@ -1,8 +1,8 @@
 """Where a change gathers before its commit: temporary tables, which vanish with the connection.
 
-Temporary, so that a killed writer leaves nothing to clean up and memory stays bounded (SQLite spills them to
-disk); what is costly, the vectors, is kept apart as `pending`. Duplicates are settled window by window, so that
-an error shows before the rest of the source is encoded.
+Temporary, so that a killed writer leaves nothing to clean up and memory stays bounded (SQLite
+spills them to disk); what is costly, the vectors, is kept apart as `pending`. Duplicates are
+settled window by window, so that an error shows before the rest of the source is encoded.
 """
 
 from __future__ import annotations
@@ -10,25 +10,33 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from enum import Enum
+from itertools import groupby
+from operator import itemgetter
 
 from mirror_index.config import OnDuplicate
 from mirror_index.errors import CollectionError
 from mirror_index.records import Rejected
-from mirror_index.store.rows import CONCEPT_COLUMNS, ConceptRow, StagedName, StagedRecord, rejected_values
+from mirror_index.store.rows import (
+    CONCEPT_COLUMNS,
+    ConceptRow,
+    StagedName,
+    StagedRecord,
+    rejected_values,
+)
 
 _TABLES = (
     """CREATE TEMP TABLE staged (
-        pos INTEGER PRIMARY KEY, id TEXT NOT NULL, hash BLOB NOT NULL, raw TEXT, metadata TEXT NOT NULL,
-        concept_id TEXT, scope TEXT, name_type TEXT, source_line INTEGER, checksum INTEGER NOT NULL,
-        name_key TEXT, of_concept INTEGER NOT NULL, action TEXT NOT NULL DEFAULT 'insert'
+        pos INTEGER PRIMARY KEY, id TEXT NOT NULL, hash BLOB NOT NULL, raw TEXT, metadata TEXT NOT
+        NULL, concept_id TEXT, scope TEXT, name_type TEXT, source_line INTEGER, checksum INTEGER NOT
+        NULL, name_key TEXT, of_concept INTEGER NOT NULL, action TEXT NOT NULL DEFAULT 'insert'
     )""",
     "CREATE INDEX temp.staged_id ON staged (id)",
     "CREATE INDEX temp.staged_concept ON staged (concept_id) WHERE of_concept = 1",
     """CREATE TEMP TABLE staged_concepts (
         id TEXT PRIMARY KEY, label TEXT, definition TEXT, obsolete INTEGER, derived INTEGER,
-        replaced_by TEXT, consider TEXT, alt_ids TEXT, parents TEXT, semantic_types TEXT, xrefs TEXT,
-        source_line INTEGER, content_hash TEXT, checksum INTEGER
+        replaced_by TEXT, consider TEXT, alt_ids TEXT, parents TEXT, semantic_types TEXT, xrefs
+        TEXT, source_line INTEGER, content_hash TEXT, checksum INTEGER
     )""",
     """CREATE TEMP TABLE staged_obsolete (
         key TEXT, text TEXT, concept_id TEXT, scope TEXT, name_type TEXT, checksum INTEGER
@@ -37,16 +45,19 @@ _TABLES = (
         line INTEGER, reason TEXT, content TEXT, skipped INTEGER, checksum INTEGER
     )""",
 )
-_SAME_IN_BATCH = (
-    "later.hash = earlier.hash AND later.metadata = earlier.metadata "
-    "AND later.concept_id IS earlier.concept_id AND later.scope IS earlier.scope "
-    "AND later.name_type IS earlier.name_type"
-)
 _SAME_AS_STORED = (
     "texts.hash = staged.hash AND records.metadata = staged.metadata "
     "AND records.concept_id IS staged.concept_id AND records.scope IS staged.scope "
     "AND records.name_type IS staged.name_type"
 )
+
+
+class Taken(Enum):
+    """What became of a concept: new, in the place of an earlier one of the batch, or left out."""
+
+    NEW = "new"
+    REPLACES = "replaces"
+    LEFT_OUT = "left out"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -102,8 +113,10 @@ class Staging:
         execute("BEGIN")
         try:
             self._connection.executemany(
-                "INSERT INTO temp.staged (pos, id, hash, raw, metadata, concept_id, scope, name_type, "
-                "source_line, checksum, name_key, of_concept) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO temp.staged (pos, id, hash, raw, metadata, concept_id, scope, "
+                "name_type, "
+                "source_line, checksum, name_key, of_concept) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, "
+                "?, ?, ?)",
                 rows,
             )
             self._settle_in_batch(start)
@@ -114,7 +127,8 @@ class Staging:
             raise
         execute("COMMIT")
         needed = execute(
-            "SELECT DISTINCT hash FROM temp.staged WHERE pos >= ? AND action IN ('insert', 'update')",
+            "SELECT DISTINCT hash FROM temp.staged WHERE pos >= ? AND action IN ('insert', "
+            "'update')",
             (start,),
         )
         return {row[0] for row in needed}
@@ -127,33 +141,28 @@ class Staging:
         return int(row[0])
 
     def _settle_in_batch(self, start: int) -> None:
-        pairs = self._connection.execute(
-            "SELECT earlier.pos, later.pos, later.id, earlier.source_line, later.source_line, "
-            f"{_SAME_IN_BATCH} FROM temp.staged AS later "
-            "JOIN temp.staged AS earlier ON earlier.id = later.id AND earlier.pos < later.pos "
-            "WHERE later.pos >= ? ORDER BY later.pos, earlier.pos",
+        repeated = self._connection.execute(
+            "SELECT id, pos, source_line, hash, metadata, concept_id, scope, name_type "
+            "FROM temp.staged WHERE action != 'drop' AND id IN (SELECT id FROM temp.staged "
+            "WHERE id IN (SELECT id FROM temp.staged WHERE pos >= ?) AND action != 'drop' "
+            "GROUP BY id HAVING count(*) > 1) ORDER BY id, pos",
             (start,),
-        ).fetchall()
-        gone: set[int] = set()
-        for earlier, later, id_, first_line, second_line, same in pairs:
-            if earlier in gone or later in gone or self._dropped(earlier):
-                continue
-            if same or self._policy is OnDuplicate.FIRST:
-                gone.add(later)
-            elif self._policy is OnDuplicate.LAST:
-                gone.add(earlier)
-            else:
-                raise _duplicate(
-                    "an id occurs twice with different content", id_, first_line, second_line
-                )
+        )
+        gone: list[int] = []
+        for id_, rows in groupby(repeated, key=itemgetter(0)):
+            (_, kept, first_line, *content), *later = rows
+            for _, pos, line, *other in later:
+                if other == content or self._policy is OnDuplicate.FIRST:
+                    gone.append(pos)
+                elif self._policy is OnDuplicate.LAST:
+                    gone.append(kept)
+                    kept, content = pos, other
+                else:
+                    raise _duplicate(
+                        "an id occurs twice with different content", id_, first_line, line
+                    )
         self.counts.duplicates += len(gone)
         self._mark("drop", gone)
-
-    def _dropped(self, pos: int) -> bool:
-        row = self._connection.execute(
-            "SELECT action FROM temp.staged WHERE pos = ?", (pos,)
-        ).fetchone()
-        return bool(row[0] == "drop")
 
     def _settle_with_stored(self, start: int) -> None:
         same = _SAME_AS_STORED + (" AND records.raw IS staged.raw" if self._upsert else "")
@@ -187,8 +196,8 @@ class Staging:
             ((action, pos) for pos in positions),
         )
 
-    def take_concept(self, concept: ConceptRow, names: Iterable[StagedName]) -> bool:
-        """Stage a concept and, when it is obsolete, its names; False when its records are to be left out.
+    def take_concept(self, concept: ConceptRow, names: Iterable[StagedName]) -> Taken:
+        """Stage a concept, or decide that it is left out.
 
         Raises:
             CollectionError: its id came twice with different content and the policy is `error`.
@@ -197,14 +206,14 @@ class Staging:
         if known is not None:
             if known == concept.content_hash or self._policy is OnDuplicate.FIRST:
                 self.counts.duplicates += 1
-                return False
+                return Taken.LEFT_OUT
             if self._policy is OnDuplicate.ERROR:
                 raise _duplicate(
                     "a concept occurs twice with different content", concept.id, None, None
                 )
             self._forget_concept(concept.id)
         elif not self._admits(concept):
-            return False
+            return Taken.LEFT_OUT
         columns = concept.values()
         marks = ", ".join("?" * len(columns))
         self._connection.execute(
@@ -215,10 +224,10 @@ class Staging:
             "checksum) VALUES (?, ?, ?, ?, ?, ?)",
             (name.values() for name in names),
         )
-        return True
+        return Taken.NEW if known is None else Taken.REPLACES
 
     def _admits(self, concept: ConceptRow) -> bool:
-        """Compare a concept with the stored one of the same id, unless that was derived from plain rows."""
+        """Compare a concept with the stored one, unless that was derived from rows."""
         if self._fresh:
             return True
         row = self._connection.execute(
@@ -263,7 +272,8 @@ class Staging:
         found: list[tuple[str, int | None]] = []
         for one in hashes:
             found += self._connection.execute(
-                "SELECT id, source_line FROM temp.staged WHERE hash = ? AND action != 'drop' LIMIT ?",
+                "SELECT id, source_line FROM temp.staged WHERE hash = ? AND action != 'drop' "
+                "LIMIT ?",
                 (one, limit),
             ).fetchall()
             if len(found) >= limit:
@@ -271,7 +281,7 @@ class Staging:
         return found[:limit]
 
 
-def _duplicate(what: str, id_: str, first: Any, second: Any) -> CollectionError:
+def _duplicate(what: str, id_: str, first: int | None, second: int | None) -> CollectionError:
     lines = [str(line) for line in (first, second) if line is not None]
     return CollectionError(
         what,

@@ -11,7 +11,7 @@ _TOKEN = re.compile(r"\w+")
 
 
 def words_query(text: str) -> str | None:
-    """Return an FTS5 query for any of the words of a text, each one quoted; None when it has none."""
+    """Return an FTS5 query for any of the words of a text, quoted; None without words."""
     words = dict.fromkeys(_TOKEN.findall(text))
     return " OR ".join(f'"{word}"' for word in words) or None
 
@@ -19,7 +19,7 @@ def words_query(text: str) -> str | None:
 def word_hits(
     connection: sqlite3.Connection, text: str, limit: int, allowed: BoolVector
 ) -> dict[int, float]:
-    """Return up to `limit` text rows that hold a word of `text`, best first, with their BM25 (less is better).
+    """Return up to `limit` rows that hold a word of `text`, best first, with their BM25.
 
     Args:
         connection: a reading connection.

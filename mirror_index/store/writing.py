@@ -1,7 +1,8 @@
-"""The writing side of the SQLite file: the connection, transactions, and the progress of unfinished work.
+"""The writing side of the database: connection, transactions, progress of unfinished work.
 
-Progress (`pending`) is committed as it is made, apart from the change itself: the rows it describes lie past the
-committed end of the vector file, so no reader sees them, and the next writer finds them by text hash.
+Progress (`pending`) is committed as it is made, apart from the change itself: the rows it describes
+lie past the committed end of the vector file, so no reader sees them, and the next writer finds
+them by text hash.
 """
 
 from __future__ import annotations
@@ -15,13 +16,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from sqlite_utils import Database
-
 from mirror_index import durable
 from mirror_index.durable import Chunk
 from mirror_index.errors import CollectionError
-from mirror_index.store.layout import DATABASE, checksum
-from mirror_index.store.reading import Generation, chunked, read_generation
+from mirror_index.store.generations import Generation, read_generation
+from mirror_index.store.layout import DATABASE, Json, checksum
+from mirror_index.store.reading import chunked, read_meta
 from mirror_index.store.schema import migrate
 
 
@@ -70,14 +70,23 @@ class WriteStore:
         durable.reached("open", self.path)
         try:
             self.connection = sqlite3.connect(self.path, isolation_level=None, timeout=30.0)
+        except sqlite3.OperationalError as error:
+            raise self._unwritable(error) from error
+        try:
             self._prepare()
         except sqlite3.DatabaseError as error:
-            raise CollectionError(
-                f"the collection's database cannot be written: {error}",
-                where=str(self.path),
-                remedy="Check the disk and the permissions, or restore the file from a copy",
-            ) from error
-        self.database = Database(self.connection)
+            self.connection.close()
+            raise self._unwritable(error) from error
+        except CollectionError:
+            self.connection.close()
+            raise
+
+    def _unwritable(self, error: sqlite3.Error) -> CollectionError:
+        return CollectionError(
+            f"the collection's database cannot be written: {error}",
+            where=str(self.path),
+            remedy="Check the disk and the permissions, or restore the file from a copy",
+        )
 
     def _prepare(self) -> None:
         for pragma in (
@@ -110,26 +119,27 @@ class WriteStore:
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Commit everything in the block at once, or nothing of it."""
-        self.connection.execute("BEGIN IMMEDIATE")
         try:
+            self.connection.execute("BEGIN IMMEDIATE")
             yield self.connection
-            durable.reached("commit", self.path)
-            self.connection.execute("COMMIT")
-        except BaseException:
+            with durable.stated("commit", self.path):
+                self.connection.execute("COMMIT")
+        except BaseException as error:
             if self.connection.in_transaction:
                 self.connection.execute("ROLLBACK")
+            if isinstance(error, sqlite3.OperationalError):
+                raise self._unwritable(error) from error
             raise
 
     def generation(self) -> Generation | None:
         """Return the newest committed generation, None before the first."""
         return read_generation(self.connection)
 
-    def meta(self, key: str) -> Any | None:
+    def meta(self, key: str) -> Json:
         """Return a JSON value of `meta`, None when there is none."""
-        row = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        return None if row is None else json.loads(row[0])
+        return read_meta(self.connection, key)
 
-    def set_meta(self, key: str, value: Any) -> None:
+    def set_meta(self, key: str, value: Json) -> None:
         """Store a JSON value; the caller has opened a transaction."""
         document = json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True)
         self.connection.execute(
@@ -139,7 +149,7 @@ class WriteStore:
         )
 
     def known_hashes(self, hashes: Sequence[bytes], *, committed: bool) -> set[bytes]:
-        """Return which text hashes have a vector already: pending ones, and stored ones if `committed`."""
+        """Return which text hashes have a vector: pending ones, and if `committed` stored ones."""
         found: set[bytes] = set()
         for part in chunked(hashes):
             marks = ",".join("?" * len(part))
@@ -166,9 +176,10 @@ class WriteStore:
             )
 
     def pending_chunks(self) -> list[tuple[Chunk, str]]:
-        """Return the unfinished chunks with the fingerprint of the encoder that made them, in row order."""
+        """Return the unfinished chunks in row order, with their encoder's fingerprint."""
         rows = self.connection.execute(
-            "SELECT first_row, rows, file, sha256, fingerprint FROM pending_chunks ORDER BY first_row"
+            "SELECT first_row, rows, file, sha256, fingerprint FROM pending_chunks ORDER BY "
+            "first_row"
         )
         return [
             (Chunk(first_row=first, rows=count, file=file, sha256=digest), fingerprint)
@@ -182,10 +193,9 @@ class WriteStore:
             connection.execute("DELETE FROM pending WHERE row >= ?", (first_row,))
 
     def texts_of(self, rows: Sequence[int], *, pending: bool = False) -> list[str]:
-        """Return the texts of vector rows, in row order as given; `pending` rows come before committed."""
-        sql = "SELECT text FROM texts WHERE row = ?"
-        if pending:
-            sql = "SELECT text FROM pending WHERE row = ?1 UNION ALL SELECT text FROM texts WHERE row = ?1"
+        """Return the texts of vector rows, as ordered in `rows`."""
+        tables = ("pending", "texts") if pending else ("texts",)
+        sql = " UNION ALL ".join(f"SELECT text FROM {table} WHERE row = ?1" for table in tables)
         found = (self.connection.execute(sql, (int(row),)).fetchone() for row in rows)
         return [row[0] for row in found if row is not None]
 

@@ -1,0 +1,97 @@
+"""What a change needs before it starts: the lock, the state it starts from, where it writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from mirror_index.config import IndexSpec, OnDuplicate, OnTruncate
+from mirror_index.errors import CollectionError
+from mirror_index.index.choosing import AUTO, EXACT
+from mirror_index.progress import SILENT, Reporter
+from mirror_index.store.generations import Generation
+from mirror_index.store.layout import vector_file
+from mirror_index.store.locking import writer_lock
+from mirror_index.store.writing import WriteStore
+from mirror_index.vectors import EncoderLike
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeOptions:
+    """How a change treats its source; see `Collection.build`, `add` and `update`."""
+
+    verb: str
+    on_duplicate: OnDuplicate = OnDuplicate.ERROR
+    on_truncate: OnTruncate = OnTruncate.REPORT
+    source: str | None = None
+    reporter: Reporter = SILENT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Where a change writes.
+
+    `base` rows of `file` stay; `fresh` replaces all records, `renewed` all texts too.
+    """
+
+    file: str
+    base: int
+    fresh: bool
+    renewed: bool
+
+
+@contextmanager
+def writing(folder: Path, timeout: float = 0.0) -> Iterator[WriteStore]:
+    """Hold the writer lock and a writing connection for the block."""
+    with writer_lock(folder, timeout), WriteStore(folder) as store:
+        yield store
+
+
+def choose_target(
+    current: Generation | None, encoder: EncoderLike, *, fresh: bool, sound: bool
+) -> Target:
+    """Append to the current file, or start a new one for another encoder or after damage."""
+    if current is None:
+        return Target(file=vector_file(1), base=0, fresh=True, renewed=True)
+    same = current.encoder_fingerprint == encoder.fingerprint
+    if fresh and not (same and sound):
+        number = int(Path(current.vector_file).stem) + 1
+        return Target(file=vector_file(number), base=0, fresh=True, renewed=True)
+    return Target(file=current.vector_file, base=current.vector_rows, fresh=fresh, renewed=False)
+
+
+def require_generation(store: WriteStore, folder: Path) -> Generation:
+    """Return the committed state that a change starts from.
+
+    Raises:
+        CollectionError: nothing was ever committed here.
+    """
+    current = store.generation()
+    if current is None:
+        raise CollectionError(
+            "the collection was never finished",
+            where=str(folder),
+            remedy="Run the same build again: it goes on where it stopped",
+        )
+    return current
+
+
+def check_spec(spec: IndexSpec, dim: int) -> None:
+    """Refuse an index kind that FAISS cannot build, before anything is encoded.
+
+    Raises:
+        UsageError: the kind is not "auto", "exact" or a usable factory string.
+    """
+    if spec.kind.strip().lower() in (AUTO, EXACT):
+        return
+    from mirror_index.index.ann import check_factory  # faiss is only loaded where it is used
+
+    check_factory(spec.kind.strip(), dim)
+
+
+def now() -> str:
+    """Return the time in UTC, to the second, as ISO 8601."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
