@@ -32,7 +32,7 @@ docs: setup
 	$(BIN)/cog -r docs/cli-reference.md
 
 bench: setup
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt '.[bench]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench]'
 	$(BIN)/python -m benchmarks
 
 wheel-smoke: setup

@@ -23,7 +23,6 @@ from mirror_index.progress import SILENT, Reporter
 from mirror_index.readers import read
 from mirror_index.records import Record, Rejected, SourceItem, normalise_text
 
-ENCODER_FOLDER = "encoder"
 ENCODE_WINDOW = 16_384
 """Records encoded at a time by `encode_source`; bounds its memory."""
 
@@ -109,9 +108,9 @@ def _tuned_encoder(
 
 def open_for_writing(folder: Path, encoder_config: EncoderConfig | None = None) -> Collection:
     """Open a collection with an encoder that is light for a few texts and fast for many."""
-    return Collection.open(
-        folder, encoder=load_stored_encoder(folder / ENCODER_FOLDER, encoder_config)
-    )
+    with Collection.open(folder) as reader:
+        encoder_folder = reader.encoder_folder
+    return Collection.open(folder, encoder=load_stored_encoder(encoder_folder, encoder_config))
 
 
 def add_to_collection(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import click
 from mirror_index.cli import options
 from mirror_index.cli.output import print_fields, print_json
 from mirror_index.config import LinkOptions, SearchOptions
-from mirror_index.errors import UsageError
+from mirror_index.errors import ExitCode, UsageError
 
 DEPTH = 1000
 """Hits a query that a collection is asked for when it is evaluated as a retriever."""
@@ -22,7 +22,7 @@ def command() -> None:
     """Measure an encoder or a collection on judged data."""
 
 
-def show(values: dict[str, Any], as_json: bool) -> None:
+def show(values: Mapping[str, Any], as_json: bool) -> None:
     """Print a report as a JSON line or as fields."""
     print_json(values) if as_json else print_fields(values)
 
@@ -154,9 +154,12 @@ def linking(
 @click.argument("collection")
 @options.home
 @options.as_json
-def recall(collection: str, home: Path, as_json: bool) -> None:
-    """Measure again how many of the true ten nearest the index of COLLECTION finds."""
-    from mirror_index.collection import Collection
+def recall(collection: str, home: Path, as_json: bool) -> int:
+    """Verify COLLECTION and measure again how many of the true ten nearest its index finds."""
+    from mirror_index.collection.verifying import verify_collection
 
-    with Collection.open(options.find_collection(collection, home)) as opened:
-        show(opened.measure_recall(), as_json)
+    report = verify_collection(options.find_collection(collection, home), recall=True)
+    show(report.recall or {"index": "exact", "recall_at_10": 1.0}, as_json)
+    for problem in report.problems:
+        click.echo(f"{problem.where}: {problem.what}. {problem.remedy}", err=True)
+    return ExitCode.DONE if report.ok else ExitCode.FAILED

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from mirror_index.cli import options
-from mirror_index.cli.output import print_json
+from mirror_index.cli.output import print_fields, print_json
 from mirror_index.errors import ExitCode
 
 
@@ -19,15 +19,17 @@ from mirror_index.errors import ExitCode
 @options.as_json
 def command(collection: str, recall: bool, encoder: str | None, home: Path, as_json: bool) -> int:
     """Check every file and row of COLLECTION against what was committed; exit 1 on any problem."""
-    from mirror_index.collection import Collection
+    from mirror_index.collection.verifying import verify_collection
     from mirror_index.encoding import load_query_encoder
 
     loaded = load_query_encoder(Path(encoder)) if encoder else None
-    with Collection.open(options.find_collection(collection, home)) as opened:
-        report = opened.verify(recall=recall, encoder=loaded)
+    folder = options.find_collection(collection, home)
+    report = verify_collection(folder, recall=recall, encoder=loaded)
     if as_json:
         print_json(report.to_json())
     else:
+        if report.recall is not None:
+            print_fields(report.recall)
         for problem in report.problems:
             click.echo(f"{problem.kind}: {problem.where}: {problem.what}. {problem.remedy}")
         click.echo(f"{len(report.problems)} problems in {len(report.checked)} checks")

@@ -115,6 +115,12 @@ class CollectionReader:
         ) from missing
 
     @property
+    def encoder_folder(self) -> Path:
+        """Folder of the encoder that belongs to the committed state."""
+        with self._reading() as view:
+            return self.folder / view.generation.encoder_folder
+
+    @property
     def encoder(self) -> EncoderLike:
         """The encoder of queries, loaded and checked against the stored probes on first use."""
         with self._reading() as view:

@@ -152,6 +152,7 @@ def build_ann(
     index = _make(kind, vectors.shape[1])
     try:
         if not index.is_trained:
+            _use_gpus(index)
             index.train(_training_rows(vectors))
         for start in range(0, len(vectors), _ADD_ROWS):
             block = np.ascontiguousarray(vectors[start : start + _ADD_ROWS])
@@ -167,6 +168,13 @@ def build_ann(
     built = AnnIndex(index, {})
     built.parameters["selector"] = built.takes_selector()
     return built
+
+
+def _use_gpus(index: Any) -> None:  # noqa: ANN401
+    """Let k-means of an inverted file run on the GPUs there are; the index stays on the CPU."""
+    core = _core(index)
+    if faiss.get_num_gpus() and isinstance(core, faiss.IndexIVF):
+        core.clustering_index = faiss.index_cpu_to_all_gpus(faiss.IndexFlatIP(core.d))
 
 
 def _training_rows(vectors: FloatMatrix) -> FloatMatrix:

@@ -140,7 +140,9 @@ class _Step:
         self._tau = optimisation.tau
         self._mixed = optimisation.dtype == "bfloat16"
         self._optimiser = torch.optim.AdamW(
-            parameter_groups(encoder.model, config.weight_decay), lr=optimisation.learning_rate
+            parameter_groups(encoder.model, config.weight_decay),
+            lr=optimisation.learning_rate,
+            fused=True,
         )
         self._schedule = torch.optim.lr_scheduler.LambdaLR(
             self._optimiser, lambda step: rate_factor(step, optimisation)

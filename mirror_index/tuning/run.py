@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from mirror_index.config import EncoderConfig, MirrorConfig
 from mirror_index.encoding import load_encoder
-from mirror_index.errors import NoGainError, UsageError
+from mirror_index.errors import EncoderError, NoGainError, UsageError
 from mirror_index.progress import SILENT, Reporter
 from mirror_index.records import SourceItem
-from mirror_index.tuning.card import Card, Measure, compare
+from mirror_index.tuning.card import Card, compare
 from mirror_index.tuning.guard import Verdict, judge
 from mirror_index.tuning.pairs import PairSampler
-from mirror_index.tuning.probes import Probes, answer, make_probes, texts_of
+from mirror_index.tuning.probes import Answers, Probes, answer, make_probes, texts_of
 from mirror_index.tuning.strings import MAX_HELD_OUT, Corpus, Split, collect, split
 from mirror_index.vectors import EncoderLike
 
@@ -87,15 +87,13 @@ def tune(
     base = load_encoder(encoder, settings)
     attempt = _attempt(base, parts, config, reporter)
     clock.lap("tune")
-    measures = _measure(base, attempt.tuned, make_probes(parts, config.seed), config, reporter)
+    probes = make_probes(parts, config.seed)
+    before, after = _answers(base, attempt.tuned, probes, reporter)
+    measures = compare(probes, before, after, config.seed)
     clock.lap("measure")
-    verdict = judge(measures) if attempt.tuned else _broken(attempt)
-    if config.require_gain and not verdict.gain:
-        raise NoGainError(
-            f"tuning did not help: {verdict.reason}",
-            remedy="Use the base encoder, or other strings or settings",
-        )
-    kept = attempt.tuned if verdict.gain or config.keep else None
+    verdict = judge(measures) if after is not None else _broken(attempt)
+    _require_gain(verdict, config)
+    kept = attempt.tuned if after is not None and (verdict.gain or config.keep) else None
     card = Card(
         measures=measures,
         kept=kept is not None,
@@ -188,22 +186,32 @@ def _attempt(
     )
 
 
-def _measure(
-    base: EncoderLike,
-    tuned: EncoderLike | None,
-    probes: Probes,
-    config: MirrorConfig,
-    reporter: Reporter,
-) -> tuple[Measure, ...]:
-    encoders = [base] if tuned is None else [base, tuned]
-    with reporter.stage("measure", texts_of(probes) * len(encoders), "texts") as advance:
-        before, *after = [answer(encoder, probes, advance) for encoder in encoders]
-    return compare(probes, before, after[0] if after else None, config.seed)
+def _answers(
+    base: EncoderLike, tuned: EncoderLike | None, probes: Probes, reporter: Reporter
+) -> tuple[Answers, Answers | None]:
+    """Ask both; the second is None where there is no tuned encoder that can encode."""
+    sides = 1 if tuned is None else 2
+    with reporter.stage("measure", sides * texts_of(probes), "texts") as advance:
+        before = answer(base, probes, advance)
+        if tuned is None:
+            return before, None
+        try:
+            return before, answer(tuned, probes, advance)
+        except EncoderError:  # finite weights that overflow in use
+            return before, None
 
 
 def _broken(attempt: _Attempt) -> Verdict:
-    reason = f"training broke down: numbers stopped being finite at step {len(attempt.losses)}"
+    reason = f"training broke down: numbers stopped being finite by step {len(attempt.losses)}"
     return Verdict(gain=False, reason=reason)
+
+
+def _require_gain(verdict: Verdict, config: MirrorConfig) -> None:
+    if config.require_gain and not verdict.gain:
+        raise NoGainError(
+            f"tuning did not help: {verdict.reason}",
+            remedy="Use the base encoder, or other strings or settings",
+        )
 
 
 def _counts(corpus: Corpus, parts: Split, attempt: _Attempt) -> dict[str, int]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import heapq
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from mirror_index.config import MirrorConfig
 from mirror_index.errors import TuningError
@@ -173,9 +174,10 @@ def split(corpus: Corpus, config: MirrorConfig) -> Split:
     Raises:
         TuningError: fewer than 16 distinct strings.
     """
+    key_of = cache(near_key)
     by_key: dict[str, str] = {}
     for text in corpus.strings:
-        by_key.setdefault(near_key(text), text)
+        by_key.setdefault(key_of(text), text)
     strings = tuple(by_key.values())[: config.strings + MAX_HELD_OUT]
     if len(strings) < MIN_STRINGS:
         raise TuningError(
@@ -183,15 +185,15 @@ def split(corpus: Corpus, config: MirrorConfig) -> Split:
             remedy="Add more of the collection, or use the base encoder as it is",
         )
     held_strings = strings[: _held_out(min(len(strings), config.strings), config.held_out)]
-    candidates = tuple(_findable_names(corpus.concepts, config.seed))
+    candidates = tuple(_findable_names(corpus.concepts, key_of, config.seed))
     held_names = candidates[: _held_out(len(candidates), config.held_out)]
-    unseen = {near_key(name.text) for name in held_names}
-    dictionary = _without(corpus.concepts, unseen)
-    unseen |= {near_key(text) for text in held_strings}
-    trained = [text for text in strings if near_key(text) not in unseen]
+    unseen = {key_of(name.text) for name in held_names}
+    dictionary = _without(corpus.concepts, unseen, key_of)
+    unseen |= {key_of(text) for text in held_strings}
+    trained = [text for text in strings if key_of(text) not in unseen]
     return Split(
         strings=tuple(trained[: config.strings]),
-        concepts=_without(corpus.concepts, unseen),
+        concepts=_without(corpus.concepts, unseen, key_of),
         dictionary=dictionary,
         held_strings=held_strings,
         held_names=held_names,
@@ -219,14 +221,14 @@ def _held_out(count: int, share: float) -> int:
     return min(MAX_HELD_OUT, max(round(share * count), floor))
 
 
-def _findable_names(concepts: Mapping[str, tuple[str, ...]], seed: int) -> Iterator[HeldName]:
+def _findable_names(
+    concepts: Mapping[str, tuple[str, ...]], key_of: Callable[[str], str], seed: int
+) -> Iterator[HeldName]:
     """Yield one name a concept that no other concept bears and that is not its concept's only one.
 
     The first name is never taken: records come label first, and a label is what is looked for.
     """
-    keys = {
-        concept_id: [near_key(name) for name in names] for concept_id, names in concepts.items()
-    }
+    keys = {concept_id: [key_of(name) for name in names] for concept_id, names in concepts.items()}
     bearers = Counter(key for own in keys.values() for key in set(own))
     for concept_id, names in concepts.items():
         own = keys[concept_id]
@@ -241,10 +243,10 @@ def _findable_names(concepts: Mapping[str, tuple[str, ...]], seed: int) -> Itera
 
 
 def _without(
-    concepts: Mapping[str, tuple[str, ...]], unseen: set[str]
+    concepts: Mapping[str, tuple[str, ...]], unseen: set[str], key_of: Callable[[str], str]
 ) -> dict[str, tuple[str, ...]]:
     left = {
-        concept_id: tuple(name for name in names if near_key(name) not in unseen)
+        concept_id: tuple(name for name in names if key_of(name) not in unseen)
         for concept_id, names in concepts.items()
     }
     return {concept_id: names for concept_id, names in left.items() if names}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import faiss
 import numpy as np
 import pytest
 
@@ -152,3 +153,31 @@ def test_rows_after_the_last_of_the_index_are_found(kind: str, vectors: FloatMat
         assert one.path == "candidates"
         assert row in one.ranked.rows
         assert one.ranked.scores[0] == true.scores[0] == 1.0
+
+
+def test_kmeans_goes_to_the_gpus_there_are(
+    vectors: FloatMatrix, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moved = []
+
+    def to_gpus(index: faiss.Index) -> faiss.Index:
+        moved.append(index)
+        return index
+
+    monkeypatch.setattr(faiss, "get_num_gpus", lambda: 1)
+    monkeypatch.setattr(faiss, "index_cpu_to_all_gpus", to_gpus)
+    index = build_ann(vectors, "PCA16,IVF8,Flat")
+    assert [flat.d for flat in moved] == [16]
+    assert moved[0].ntotal == 8  # it held the centroids of the last k-means round
+    assert index.rows == len(vectors)
+    build_ann(vectors, "HNSW16")
+    assert len(moved) == 1
+
+
+@pytest.mark.gpu
+def test_an_index_trained_on_a_gpu_finds_as_well(vectors: FloatMatrix) -> None:
+    if not faiss.get_num_gpus():
+        pytest.skip("no CUDA device")
+    index = build_ann(vectors, "IVF16,Flat")
+    facts = calibrate(index, vectors, ENCODER, texts_of, target_recall=0.9)
+    assert facts["recall_at_10"] >= 0.9
