@@ -71,9 +71,9 @@ def _round(verb: str, place: Path, oracle: Oracle, items: list, rng: random.Rand
             expected = len(fresh) - pending
     with Collection.open(place, encoder=encoder) as collection:
         oracle.check(collection, QUERIES)
-        clean = collection.verify(encoder=encoder).ok
+        problems = [str(problem) for problem in collection.verify(encoder=encoder).problems]
     row = {"verb": verb, "committed": committed, "pending": pending, "encoded": encoded}
-    print(json.dumps({**row, "expected": expected, "clean": clean}), flush=True)  # noqa: T201
+    print(json.dumps({**row, "expected": expected, "problems": problems}), flush=True)  # noqa: T201
 
 
 def _kill_after(seconds: float, change: Callable[[], Collection]) -> None:

@@ -29,7 +29,7 @@ def test_a_killed_writer_loses_nothing_committed_and_no_vector(tmp_path: Path) -
     assert len(rounds) == 2 * ROUNDS
     for one in rounds:
         assert one["encoded"] == one["expected"], one
-        assert one["clean"], one
+        assert one["problems"] == [], one
     # The moments were spread: some before, some within, some after the encoding.
     assert any(one["pending"] for one in rounds)
     assert any(one["committed"] for one in rounds)
