@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import Enum
@@ -65,7 +66,8 @@ class EncoderConfig:
         prompt: text put before every input, None means the encoder's own (usually none).
         device: "auto", "cpu", "cuda" or "cuda:N".
         precision: arithmetic of the bulk path.
-        batch_tokens: tokens (padding included) in one forward pass.
+        batch_tokens: tokens (padding included) in one forward pass; None means 1,024 on a CPU and
+            32,768 on a GPU.
         threads: CPU threads; None leaves the library's choice.
     """
 
@@ -74,7 +76,7 @@ class EncoderConfig:
     prompt: str | None = None
     device: str = "auto"
     precision: Precision = Precision.AUTO
-    batch_tokens: int = 2048
+    batch_tokens: int | None = None
     threads: int | None = None
 
     def __post_init__(self) -> None:
@@ -85,10 +87,19 @@ class EncoderConfig:
             "Leave it out to use the encoder's own limit",
         )
         _require(
-            self.batch_tokens >= 1, "batch_tokens must be positive", self.batch_tokens, "Try 2048"
+            self.batch_tokens is None or self.batch_tokens >= 1,
+            "batch_tokens must be positive",
+            self.batch_tokens,
+            "Try 1024",
         )
         _require(
-            self.device in {"auto", "cpu", "cuda"} or self.device.startswith("cuda:"),
+            self.threads is None or self.threads >= 1,
+            "threads must be at least 1",
+            self.threads,
+            "Leave it out to use all cores",
+        )
+        _require(
+            re.fullmatch(r"auto|cpu|cuda(:\d+)?", self.device) is not None,
             "unknown device",
             self.device,
             "Use auto, cpu, cuda or cuda:N",
@@ -152,6 +163,9 @@ class MirrorConfig:
             self.epochs >= 1, "epochs must be at least 1", self.epochs, "The paper uses 1 or 2"
         )
         _require(self.batch_size >= 2, "batch_size must be at least 2", self.batch_size, "Try 200")
+        for name in ("weight_decay", "seed"):
+            value = getattr(self, name)
+            _require(value >= 0, f"{name} must not be negative", value, "Leave it out")
         _require(self.strings >= 2, "strings must be at least 2", self.strings, "Try 10000")
         _require(
             self.learning_rate > 0, "learning_rate must be positive", self.learning_rate, "Try 2e-5"

@@ -193,6 +193,7 @@ _KEPT = re.compile(
     r"|(?<=[a-z])#"
     r"|[<>≤≥](?==?\s*\d)|(?<=[<>])=(?=\s*\d)"
 )
+_KEPT_OR_NOT = re.compile(rf"({_KEPT.pattern})|[^a-zA-Z0-9 ]")
 _COMPARISON = re.compile(r"([<>≤≥]=?) +(?=\d)")
 
 
@@ -201,6 +202,9 @@ def _punctuation(text: str) -> str:
     if not any(map(str.isalnum, text)):
         return ""
     text = text.replace("&", " and ")
+    if text.isascii():  # the same, several times faster
+        spaced = _KEPT_OR_NOT.sub(lambda match: match.group(1) or " ", text)
+        return _COMPARISON.sub(r"\1", " ".join(spaced.split()))
     kept = {index for match in _KEPT.finditer(text) for index in range(*match.span())}
     chars = [
         char if index in kept or not _is_punctuation(char) else " "

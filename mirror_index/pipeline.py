@@ -17,10 +17,12 @@ from mirror_index.config import (
     ReadOptions,
 )
 from mirror_index.encoding import load_encoder, load_stored_encoder
+from mirror_index.errors import UsageError
 from mirror_index.linking import calibrate
 from mirror_index.npy import NpyWriter
 from mirror_index.progress import SILENT, Reporter
 from mirror_index.readers import read
+from mirror_index.readers.source import STDIN
 from mirror_index.records import Record, Rejected, SourceItem, normalise_text
 
 ENCODE_WINDOW = 16_384
@@ -44,7 +46,7 @@ def build_collection(
     """Make a collection from a source and return it open.
 
     Args:
-        source: a file, or "-" for standard input.
+        source: a file, or "-" for standard input (which cannot be tuned on: it is read twice).
         folder: the collection's folder.
         encoder: model folder or hub name; None for the default encoder.
         tuned: tune the encoder on the source first: True for the phrase preset, or the settings.
@@ -63,6 +65,11 @@ def build_collection(
     """
     items = read(source, read_options)  # first: a source that is not there must cost no training
     if tuned:
+        if str(source) == STDIN:
+            raise UsageError(
+                "tuning reads the source once more than standard input can be read",
+                remedy="Save it to a file and name that",
+            )
         config = tuned if isinstance(tuned, MirrorConfig) else None
         encoder = _tuned_encoder(source, folder, encoder, config, read_options, reporter)
     collection = Collection.build(

@@ -144,6 +144,9 @@ def linking(
     from mirror_index.collection import Collection
     from mirror_index.linking import evaluate_linking, read_gold
 
+    for condition in only:
+        if "=" not in condition:
+            raise UsageError("a condition has no =", value=condition, remedy="--only COLUMN=VALUE")
     filters = dict(condition.partition("=")[::2] for condition in only)
     gold = read_gold(file, mention_column, gold_column, filters)
     with Collection.open(options.find_collection(collection, home)) as opened:
@@ -159,7 +162,8 @@ def recall(collection: str, home: Path, as_json: bool) -> int:
     from mirror_index.collection.verifying import verify_collection
 
     report = verify_collection(options.find_collection(collection, home), recall=True)
-    show(report.recall or {"index": "exact", "recall_at_10": 1.0}, as_json)
+    if report.recall is not None or report.ok:
+        show(report.recall or {"index": "exact", "recall_at_10": 1.0}, as_json)
     for problem in report.problems:
         click.echo(f"{problem.where}: {problem.what}. {problem.remedy}", err=True)
     return ExitCode.DONE if report.ok else ExitCode.FAILED

@@ -71,7 +71,7 @@ running = _bundle(
         help="Arithmetic of bulk encoding.",
     ),
     click.option(
-        "--batch-tokens", type=int, default=2048, show_default=True, help="Tokens a forward pass."
+        "--batch-tokens", type=int, help="Tokens a forward pass.  [default: 1024; GPU 32768]"
     ),
     click.option("--threads", type=int, help="CPU threads.  [default: all cores]"),
 )

@@ -43,13 +43,16 @@ class BarReporter:
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401 - anything to JSON values
-    """Return JSON values for dataclasses, enums, mappings and sequences, however nested."""
+    """Return JSON values for dataclasses, enums, mappings and sequences, however nested.
+
+    Floats are rounded to six decimals, except in `metadata`, which is the user's own.
+    """
     if is_dataclass(value) and not isinstance(value, type):
         return plain(asdict(value))
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(k): v if k == "metadata" else plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     if isinstance(value, float):

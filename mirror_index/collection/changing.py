@@ -41,7 +41,6 @@ from mirror_index.store.writing import WriteStore
 from mirror_index.vectors import EncoderLike
 
 ENCODE_CHUNK = 2048
-_EQUAL = 1.0 - 1e-6
 
 
 class Change:
@@ -171,6 +170,8 @@ class Change:
                 committing.clear_texts(connection)
             committing.take_pending(connection, self._number)
             applied = committing.apply_staged(connection, self._number, self._options.source)
+            if self._options.on_truncate is OnTruncate.ERROR:  # of earlier runs, for one
+                refuse_truncated(committing.truncated_texts(connection), self._staging)
             committing.settle(connection)
             if bound is not None:
                 bound.store(self._store)

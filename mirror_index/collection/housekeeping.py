@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from mirror_index.store.layout import ANN, DATABASE, ENCODER, LOCK, VECTORS
 _OWN_FILES = frozenset(
     {DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", f"{DATABASE}-journal", LOCK, "writer.pid"}
 )
+_ENCODER_NAME = re.compile(rf"{ENCODER}(-\d{{6,}})?")
 
 
 def encoder_folder(current: Generation | None, number: int) -> str:
@@ -28,7 +30,8 @@ def leftovers(folder: Path, current: Generation | None) -> Iterator[Path]:
             if path.relative_to(folder).as_posix() not in used:
                 yield path
     for path in sorted(folder.glob(f"{ENCODER}*")):
-        if current is None or path.name != current.encoder_folder:
+        ours = _ENCODER_NAME.fullmatch(path.name)
+        if ours and (current is None or path.name != current.encoder_folder):
             yield path
 
 
@@ -36,7 +39,7 @@ def strangers(folder: Path) -> Iterator[Path]:
     """Yield files in the folder that no collection makes; they are reported and never touched."""
     for path in sorted(folder.iterdir()):
         own = path.name in _OWN_FILES or path.name in (VECTORS, ANN)
-        if not own and not path.name.startswith(ENCODER):
+        if not own and not _ENCODER_NAME.fullmatch(path.name):
             yield path
 
 
@@ -60,11 +63,14 @@ def claim_folder(folder: Path) -> None:
         raise CollectionError(
             "the place for the collection is a file", where=str(folder), remedy="Give a folder"
         )
-    if folder.is_dir() and not (folder / DATABASE).exists() and any(strangers(folder)):
-        raise CollectionError(
-            "the folder holds other things than a collection",
-            value=next(strangers(folder)).name,
-            where=str(folder),
-            remedy="Give a new or empty folder",
-        )
+    if folder.is_dir() and not (folder / DATABASE).exists():
+        # Without a lock file no writer was ever here: not even "encoder" is ours to remove then.
+        foreign = strangers(folder) if (folder / LOCK).exists() else folder.iterdir()
+        for path in foreign:
+            raise CollectionError(
+                "the folder holds other things than a collection",
+                value=path.name,
+                where=str(folder),
+                remedy="Give a new or empty folder",
+            )
     durable.make_folder(folder)

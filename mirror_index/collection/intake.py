@@ -67,6 +67,8 @@ class Intake:
                 yield self._window
                 self._window = Window()
                 self._flush()
+            elif len(self._rejected) >= WINDOW_RECORDS:  # a source may hold nothing else
+                self._flush()
         if self._window.records:
             yield self._window
         self._flush()

@@ -13,7 +13,13 @@ from mirror_index.errors import CollectionCorruptError
 from mirror_index.store.checks import check_database, check_words
 from mirror_index.store.generations import Generation, read_generation
 from mirror_index.store.layout import DATABASE, VECTORS
-from mirror_index.store.reading import DAMAGE, connect_read_only, read_meta
+from mirror_index.store.reading import (
+    DAMAGE,
+    connect_read_only,
+    read_meta,
+    says_nothing_of_damage,
+    unreadable,
+)
 
 
 def old_state_is_sound(folder: Path) -> bool:
@@ -23,7 +29,7 @@ def old_state_is_sound(folder: Path) -> bool:
     damaged database is removed. The caller holds the writer lock.
 
     Raises:
-        CollectionError: the collection is of a newer format.
+        CollectionError: the collection is of a newer format, or cannot be looked at right now.
     """
     path = folder / DATABASE
     if not path.exists():
@@ -33,7 +39,9 @@ def old_state_is_sound(folder: Path) -> bool:
             connection.execute("BEGIN")
             generation = read_generation(connection)
             return generation is None or _is_sound(folder, connection, generation)
-    except (CollectionCorruptError, *DAMAGE):
+    except (CollectionCorruptError, *DAMAGE) as error:
+        if says_nothing_of_damage(error):
+            raise unreadable(path, error) from error
         # The vectors go as a file, not by cutting it: a reader may still have it mapped.
         durable.remove(folder / VECTORS)
         for suffix in ("-wal", "-shm", ""):

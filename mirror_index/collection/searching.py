@@ -132,8 +132,9 @@ class Search:
     def _records_of(self, row: int) -> list[tuple[Any, ...]]:
         if row not in self._cache:
             predicate = self._predicate
+            limit = min(self._options.k, self._view.generation.live_records)  # 64 bits for SQLite
             self._cache[row] = self._view.store.records_of_text(
-                row, self._options.k, predicate.sql, predicate.parameters
+                row, limit, predicate.sql, predicate.parameters
             )
         return self._cache[row]
 

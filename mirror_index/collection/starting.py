@@ -29,6 +29,11 @@ class ChangeOptions:
     source: str | None = None
     reporter: Reporter = SILENT
 
+    def __post_init__(self) -> None:
+        if self.source is not None:  # the name of a file need not be UTF-8, what is stored must
+            shown = self.source.encode("utf-8", "backslashreplace").decode()
+            object.__setattr__(self, "source", shown)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:

@@ -26,22 +26,34 @@ class Batch:
     mask: NDArray[np.int64]
 
 
+FULL_ENOUGH = 0.3
+"""Share of the budget from which a batch ends where the length changes, to hold no padding."""
+
+
 def token_budget_batches(
     tokens: Sequence[Sequence[int]], budget: int, pad_id: int
 ) -> Iterator[Batch]:
     """Yield batches of at most `budget` tokens, padding included, from short texts to long ones.
 
-    A single text longer than the budget makes a batch of its own.
+    A batch that is full enough takes no longer text in, so most batches of short texts hold no
+    padding at all. A single text longer than the budget makes a batch of its own.
     """
     lengths = np.fromiter((len(ids) for ids in tokens), dtype=np.int64, count=len(tokens))
     order = np.argsort(lengths, kind="stable")
+    ordered = lengths[order].tolist()
     start = 0
-    while start < len(order):
-        stop = start + 1
-        while stop < len(order) and (stop - start + 1) * lengths[order[stop]] <= budget:
-            stop += 1
-        yield _pad(order[start:stop], tokens, int(lengths[order[stop - 1]]), pad_id)
+    for stop in range(1, len(ordered) + 1):
+        if stop < len(ordered) and _goes_on(stop - start, ordered[stop - 1], ordered[stop], budget):
+            continue
+        yield _pad(order[start:stop], tokens, ordered[stop - 1], pad_id)
         start = stop
+
+
+def _goes_on(texts: int, length: int, following: int, budget: int) -> bool:
+    """Whether a batch of so many texts, the longest of `length`, takes the following one in."""
+    if (texts + 1) * following > budget:
+        return False
+    return following == length or texts * length < FULL_ENOUGH * budget
 
 
 def _pad(rows: IntVector, tokens: Sequence[Sequence[int]], length: int, pad_id: int) -> Batch:

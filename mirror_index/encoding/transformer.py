@@ -27,6 +27,9 @@ from mirror_index.vectors import Encoded, FloatMatrix, FloatVector, IntVector
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+BATCH_TOKENS = (1024, 32_768)
+"""Tokens in one forward pass on a CPU, where they should stay in the core's cache, and on a GPU."""
+
 WINDOW = 8192
 """Texts tokenised and length-sorted together; bounds the memory of `encode` beyond its result."""
 
@@ -88,6 +91,11 @@ class TransformerEncoder:
         """Arithmetic the bulk path runs in, after `auto` is resolved."""
         return resolve_precision(self.config.precision, self.device)
 
+    @property
+    def batch_tokens(self) -> int:
+        """Tokens in one forward pass, padding included."""
+        return self.config.batch_tokens or BATCH_TOKENS[self.device.type == "cuda"]
+
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 (hex) over float32 weights (without pooler), tokenizer and recipe."""
@@ -107,9 +115,7 @@ class TransformerEncoder:
         audits: list[Tokenised] = []
         for start, window in self._windows(texts):
             audits.append(window)
-            batches = token_budget_batches(
-                window.ids, self.config.batch_tokens, self._tokenise.pad_id
-            )
+            batches = token_budget_batches(window.ids, self.batch_tokens, self._tokenise.pad_id)
             for done in run_on_cores(self._encode_batch, batches, self.device):
                 vectors[start + done.rows] = done.vectors
         _check_finite(vectors, texts)

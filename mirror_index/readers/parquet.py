@@ -38,7 +38,7 @@ def read_parquet(source: str | Path, options: ReadOptions) -> Iterator[SourceIte
                     ordinal += 1
                     named = dict(zip(columns, row, strict=True))
                     yield reader.item(named, ordinal=ordinal, line=ordinal)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise unreadable(source, error) from error
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -53,7 +54,8 @@ def read_sqlite(source: str | Path, options: ReadOptions) -> Iterator[SourceItem
 
 
 def _open(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True)
+    # As bytes: a file name need not be UTF-8.
+    connection = sqlite3.connect(f"file:{quote(os.fsencode(path.resolve()))}?mode=ro", uri=True)
     # Text that is not UTF-8 costs its row, not the query.
     connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
     try:

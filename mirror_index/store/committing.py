@@ -14,6 +14,7 @@ from mirror_index.records import Scope
 from mirror_index.store.deleting import delete_records
 from mirror_index.store.generations import GENERATION_COLUMNS, Generation, generation_checksum
 from mirror_index.store.rows import CONCEPT_COLUMNS, derived_concept
+from mirror_index.store.writing import TextRow
 
 _SCOPE_RANK = (
     "CASE records.scope "
@@ -131,6 +132,16 @@ def apply_staged(connection: sqlite3.Connection, generation: int, source: str | 
         skipped=rejected.skipped,
         quarantined=rejected.quarantined,
     )
+
+
+def truncated_texts(connection: sqlite3.Connection) -> list[TextRow]:
+    """Return the texts of staged records that the encoder reads only in part."""
+    fields = tuple(TextRow.__dataclass_fields__)
+    rows = connection.execute(
+        f"SELECT {', '.join(fields)} FROM texts WHERE truncated AND hash IN "
+        "(SELECT hash FROM temp.staged WHERE action IN ('insert', 'update')) ORDER BY row"
+    )
+    return [TextRow(**dict(zip(fields, row, strict=True))) for row in rows]
 
 
 def _drop_lost_names(connection: sqlite3.Connection) -> int:

@@ -58,8 +58,14 @@ def compile_filter(tree: Filter) -> Predicate:
 
 
 def _join(word: str, parts: Sequence[Predicate]) -> Predicate:
-    sql = word.join(part.sql for part in parts)
-    return Predicate(sql=f"({sql})", parameters=tuple(p for part in parts for p in part.parameters))
+    """Join in halves: SQLite reads a flat chain as a tree as deep as it is long, 1,000 at most."""
+    if len(parts) == 1:
+        return parts[0]
+    middle = len(parts) // 2
+    left, right = _join(word, parts[:middle]), _join(word, parts[middle:])
+    return Predicate(
+        sql=f"({left.sql}{word}{right.sql})", parameters=(*left.parameters, *right.parameters)
+    )
 
 
 def _leaf(leaf: Leaf) -> Predicate:
@@ -86,10 +92,8 @@ def _compare(column: Column, operator: Operator, value: Value) -> Predicate:
             parameters=(*field.parameters, value),
         )
     # A bare expression beside a NUMERIC one is converted when it looks like a number (SQLite,
-    # "Affinity of
-    # comparison operands"); text that does not sorts above every number, hence the second
-    # condition. The unary
-    # plus takes away the affinity of a TEXT column.
+    # "Affinity of comparison operands"); text that does not sorts above every number, hence the
+    # second condition. The unary plus takes away the affinity of a TEXT column.
     sql = f"(+{field.sql} {operator.value} CAST(? AS NUMERIC))"
     parameters = (*field.parameters, value)
     if operator in (Operator.GT, Operator.GE):

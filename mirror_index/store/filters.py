@@ -59,6 +59,10 @@ def parse_filter(text: str) -> Filter:
         raise FilterError(
             f"the filter is longer than {MAX_LENGTH} characters", value=text, remedy=_EXAMPLE
         )
+    if any(char == "\0" or "\ud800" <= char <= "\udfff" for char in text):
+        raise FilterError(
+            "the filter holds a NUL character or is not valid Unicode", value=text, remedy=_EXAMPLE
+        )
     try:
         _check_tokens(text)
         parsed = [one for one in sqlglot.parse(text, read="sqlite") if one is not None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -64,15 +65,15 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
         connection = _connect(path, "mode=ro")
     except sqlite3.OperationalError as error:
         if not any(word in str(error) for word in _CONNECT_ERRORS):
-            raise _unreadable(path, error) from error
+            raise unreadable(path, error) from error
         connection = _connect_immutable(path)
     except DAMAGE as error:
-        raise _unreadable(path, error) from error
+        raise unreadable(path, error) from error
     return connection
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    uri = f"file:{quote(str(path.resolve()))}?{mode}"
+    uri = f"file:{quote(os.fsencode(path.resolve()))}?{mode}"  # bytes: a name need not be UTF-8
     connection = sqlite3.connect(
         uri,
         uri=True,
@@ -104,10 +105,17 @@ def _connect_immutable(path: Path) -> sqlite3.Connection:
     try:
         return _connect(path, "immutable=1")
     except sqlite3.DatabaseError as error:
-        raise _unreadable(path, error) from error
+        raise unreadable(path, error) from error
 
 
-def _unreadable(path: Path, error: Exception) -> CollectionCorruptError:
+def unreadable(path: Path, error: Exception) -> CollectionError:
+    """Return the error for a database that SQLite cannot read: damage, or trouble around it."""
+    if says_nothing_of_damage(error):
+        return CollectionError(
+            f"the collection's database cannot be read now: {error}",
+            where=str(path),
+            remedy="Check the disk, and whether another program holds it open, and try again",
+        )
     return CollectionCorruptError(
         f"the collection's database cannot be read: {error}",
         where=str(path),
@@ -115,7 +123,7 @@ def _unreadable(path: Path, error: Exception) -> CollectionCorruptError:
     )
 
 
-def _says_nothing_of_damage(error: Exception) -> bool:
+def says_nothing_of_damage(error: Exception) -> bool:
     """Tell trouble with the system from damage; text that is not UTF-8 has no code."""
     code = getattr(error, "sqlite_errorcode", None)
     return code is not None and code & 0xFF in _NO_DAMAGE
@@ -162,15 +170,16 @@ class ReadStore:
         try:
             yield self.generation()
         except DAMAGE as error:
-            if _says_nothing_of_damage(error):
-                raise
+            if says_nothing_of_damage(error):
+                raise unreadable(self.path, error) from error
             raise CollectionCorruptError(
                 f"the collection's database is damaged: {error}",
                 where=str(self.path),
                 remedy="Restore it from a copy, or build the collection again with overwrite",
             ) from error
         finally:
-            self.connection.execute("ROLLBACK")
+            if self.connection.in_transaction:  # SQLite itself ends it on some errors
+                self.connection.execute("ROLLBACK")
 
     def generation(self) -> Generation:
         """Return the newest committed generation."""

@@ -149,6 +149,8 @@ def _is_unicode(text: str) -> bool:
 
 
 def _metadata_json(metadata: Metadata) -> str:
+    if not metadata:
+        return "{}"
     return json.dumps(dict(metadata), ensure_ascii=False, sort_keys=True, default=str)
 
 

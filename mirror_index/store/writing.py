@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -100,10 +100,9 @@ class WriteStore:
 
     def close(self) -> None:
         """Merge the write-ahead log into the database, as far as readers allow, and close."""
-        try:
+        with closing(self.connection), suppress(sqlite3.OperationalError):
+            # What cannot be merged now, on a full disk say, stays committed in the log.
             self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        finally:
-            self.connection.close()
 
     def __enter__(self) -> WriteStore:
         return self
@@ -115,6 +114,9 @@ class WriteStore:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+        misuse = (sqlite3.IntegrityError, sqlite3.ProgrammingError)
+        if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, misuse):
+            raise self._unwritable(error) from error
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:

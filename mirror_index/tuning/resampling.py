@@ -45,7 +45,8 @@ def of_mean(values: FloatArray, counts: FloatArray) -> FloatArray:
 def of_pairs(matrix: FloatArray, counts: FloatArray) -> FloatArray:
     """Return the mean of a symmetric (n, n) matrix off its diagonal, and of each resample.
 
-    A pair of two copies of one unit is left out of a resample, as the diagonal is.
+    A pair of two copies of one unit is left out of a resample, as the diagonal is; a resample of
+    nothing but one unit, which few units give now and then, has the mean itself.
     """
     off = matrix.copy()
     np.fill_diagonal(off, 0.0)
@@ -53,7 +54,8 @@ def of_pairs(matrix: FloatArray, counts: FloatArray) -> FloatArray:
     value = off.sum() / (n * (n - 1))
     totals = np.einsum("ri,ri->r", counts @ off, counts)
     pairs = n**2 - np.einsum("ri,ri->r", counts, counts)
-    return np.append(value, totals / pairs)
+    means = np.divide(totals, pairs, out=np.full_like(totals, value), where=pairs > 0)
+    return np.append(value, means)
 
 
 def estimate(statistics: FloatArray) -> Estimate:

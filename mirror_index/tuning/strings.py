@@ -172,7 +172,7 @@ def split(corpus: Corpus, config: MirrorConfig) -> Split:
     and only those whose concept can still be found by another name and that no other concept bears.
 
     Raises:
-        TuningError: fewer than 16 distinct strings.
+        TuningError: fewer than 16 distinct strings, or nothing left to train on.
     """
     key_of = cache(near_key)
     by_key: dict[str, str] = {}
@@ -191,6 +191,11 @@ def split(corpus: Corpus, config: MirrorConfig) -> Split:
     dictionary = _without(corpus.concepts, unseen, key_of)
     unseen |= {key_of(text) for text in held_strings}
     trained = [text for text in strings if key_of(text) not in unseen]
+    if len(trained) < 2:
+        raise TuningError(
+            f"holding out {config.held_out:g} of {len(strings)} strings leaves none to tune on",
+            remedy="Hold out a smaller share, such as 0.1",
+        )
     return Split(
         strings=tuple(trained[: config.strings]),
         concepts=_without(corpus.concepts, unseen, key_of),

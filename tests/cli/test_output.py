@@ -26,6 +26,11 @@ def test_plain_values() -> None:
     assert plain(value) == {"box": {"colour": "red", "sizes": [1.234568, 2.0]}, "3": None}
 
 
+def test_metadata_is_not_rounded() -> None:
+    value = {"score": 0.12345678, "metadata": {"price": 1.2345e-07}}
+    assert plain(value) == {"score": 0.123457, "metadata": {"price": 1.2345e-07}}
+
+
 def test_json_is_one_line_of_utf8(capsys: pytest.CaptureFixture[str]) -> None:
     print_json({"text": "Ménière\n疾病"})
     out = capsys.readouterr().out

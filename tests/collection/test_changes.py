@@ -114,6 +114,10 @@ def test_a_folder_that_is_not_free(tmp_path: Path) -> None:
     with pytest.raises(CollectionError, match=r"other things.*thesis\.doc"):
         Collection.build(tmp_path / "full", [], encoder=encoder, overwrite=True)
     assert (tmp_path / "full" / "thesis.doc").exists()
+    (tmp_path / "models" / "encoder").mkdir(parents=True)
+    with pytest.raises(CollectionError, match=r"other things.*encoder"):
+        Collection.build(tmp_path / "models", names(3), encoder=encoder)
+    assert (tmp_path / "models" / "encoder").exists()
     Collection.build(tmp_path / "c", names(3), encoder=encoder).close()
     with pytest.raises(CollectionError, match="a collection here already"):
         Collection.build(tmp_path / "c", names(3), encoder=encoder)

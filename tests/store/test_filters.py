@@ -157,6 +157,18 @@ def test_a_long_flat_filter_is_fine(collection: Collection) -> None:
     assert len(hits) == len(ROWS)
 
 
+def test_a_long_list_is_fine(collection: Collection) -> None:
+    listed = ", ".join(f"'{number}'" for number in range(2, 2500))
+    found = collection.search(["x"], SearchOptions(k=20, where=f"id in ({listed})"))[0]
+    assert {hit.id for hit in found} == {row["id"] for row in ROWS} - {"1"}
+
+
+@pytest.mark.parametrize("where", ["id = 'a\0'", "id = '\udcff'"])
+def test_what_sqlite_cannot_hold_is_refused(where: str) -> None:
+    with pytest.raises(FilterError, match="not valid Unicode"):
+        parse_filter(where)
+
+
 def test_a_refusal_names_the_part(collection: Collection) -> None:
     with pytest.raises(FilterError, match=r"LOWER\(text\)"):
         parse_filter("year = 1 and lower(text) = 'a'")

@@ -38,6 +38,14 @@ def test_pairs_of_each_resample_leave_out_copies() -> None:
     assert of_pairs(matrix, counts) == pytest.approx(np.array(expected))
 
 
+def test_few_units_leave_no_holes() -> None:
+    """Of four units a resample now and then draws one four times: there is no pair in it."""
+    matrix = np.random.default_rng(0).normal(size=(4, 4))
+    counts = np.array([[4.0, 0.0, 0.0, 0.0], [1.0, 1.0, 1.0, 1.0]])
+    found = of_pairs(matrix + matrix.T, counts)
+    assert found == pytest.approx(np.full(3, found[0]))
+
+
 def test_interval_covers_the_mean_about_as_often_as_it_says() -> None:
     generator = np.random.default_rng(0)
     hits = 0
