@@ -1,5 +1,6 @@
 """Tune an encoder on your own texts without labels, index them, search them, link to them.
 
+>>> from pathlib import Path
 >>> import mirror_index
 >>> with mirror_index.build_collection("names.txt", Path("names")) as collection:
 ...     hits = collection.search(["heart attack"])

@@ -1,1 +1,1 @@
-"""index."""
+"""The vector file, exact search over it, and approximate indexes that propose candidates."""
