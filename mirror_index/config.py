@@ -278,12 +278,13 @@ class ReadOptions:
         format: "auto" (by file name), or txt, csv, tsv, jsonl, parquet, sqlite, obo.
         text_column: None means `text`, `name`, `label`, `title` or `sentence`, whichever is there,
             or the only column.
-        id_column: None means `id` or `_id` when there is one, else ids are row numbers.
+        id_column: None means `id` or `_id` when there is one, else ids are the file's name without
+            its folder and the number of the line (txt) or row, such as `names.txt:12`.
         concept_column: makes the rows names of concepts.
         scope_column: column with the kind of each name (preferred, exact, synonym, ...).
         sql: query that yields the rows of an SQLite source.
         encoding: character encoding of text files.
-        quoting: whether double quotes delimit CSV fields (TSV never has quoting).
+        quoting: whether double quotes delimit fields; only for CSV (TSV never has quoting).
     """
 
     format: str = "auto"

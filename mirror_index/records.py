@@ -119,12 +119,14 @@ class Rejected:
     """A row that was not taken: where it stood, why, and an excerpt (200 characters at most).
 
     `skipped` rows (e.g. an empty text) are counted and listed but do not make a run "quarantined".
+    `source` is filled when the row comes back out of a collection.
     """
 
     line: int
     reason: str
     content: str = ""
     skipped: bool = False
+    source: str | None = None
 
 
 SourceItem = Record | Concept | Rejected

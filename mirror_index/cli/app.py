@@ -26,6 +26,7 @@ COMMANDS = (
     "verify",
     "compact",
     "quarantine",
+    "audit",
     "list",
 )
 INTERRUPTED = 130

@@ -7,12 +7,23 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from mirror_index.cli import options
 from mirror_index.cli.output import print_fields, print_json
 from mirror_index.config import LinkOptions, SearchOptions
 from mirror_index.errors import ExitCode, UsageError
 
+ENCODER_OPTIONS = (
+    "encoder",
+    "pooling",
+    "max_length",
+    "prompt",
+    "device",
+    "precision",
+    "batch_tokens",
+    "threads",
+)
 DEPTH = 1000
 """Hits a query that a collection is asked for when it is evaluated as a retriever."""
 
@@ -85,17 +96,32 @@ def retrieval(
     """Rank the corpus of a BEIR FOLDER for its queries: nDCG@10, MAP, recall, MRR."""
     from mirror_index.evaluation import evaluate_retrieval, write_trec_run
 
-    if (collection is None and hybrid) or (collection is not None and encoder is not None):
-        raise UsageError(
-            "--hybrid goes with --collection, and --encoder goes without",
-            remedy="Give either --encoder or --collection",
-        )
+    if collection is None and hybrid:
+        raise UsageError("--hybrid goes with --collection", remedy="Give a collection")
+    if collection is not None:
+        refuse_given(ENCODER_OPTIONS, "a collection encodes queries with the encoder it holds")
     ranker = collection_ranker(collection, home, hybrid) if collection else None
     model = None if ranker else load(encoder, values)
     report = evaluate_retrieval(folder, model, split=split, search=ranker)
     if output is not None:
         write_trec_run(output, report.run)
     show(report.to_json(), as_json)
+
+
+def refuse_given(names: Sequence[str], why: str) -> None:
+    """Refuse options that were given but would change nothing.
+
+    Raises:
+        UsageError: names the first of them.
+    """
+    context = click.get_current_context()
+    for name in names:
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            raise UsageError(
+                f"--{name.replace('_', '-')} goes without --collection: {why}",
+                value=context.params[name],
+                remedy="Leave out one of the two",
+            )
 
 
 def load(encoder: str | None, values: dict[str, Any]) -> Any:  # noqa: ANN401 - an encoder, lazily

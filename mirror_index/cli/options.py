@@ -55,11 +55,12 @@ def _bundle(*options: Callable[[Command], Command]) -> Callable[[Command], Comma
 reading = _bundle(
     click.option("--format", default="auto", help="Format of SOURCE; by its name if left out."),
     click.option("--text-column", help="Column or field with the text."),
-    click.option("--id-column", help="Column or field with the id; row numbers if there is none."),
+    click.option("--id-column", help="Column or field with the id; else file:number (a.txt:12)."),
     click.option("--concept-column", help="Column with a concept id: the rows are its names."),
     click.option("--scope-column", help="Column with the kind of name: preferred, exact, ..."),
     click.option("--sql", help="Query that yields the rows of an SQLite source."),
     click.option("--encoding", default="utf-8", show_default=True, help="Encoding of text files."),
+    click.option("--no-quoting", is_flag=True, help="Take the quotes of a .csv as text."),
 )
 running = _bundle(
     click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:N."),
@@ -115,7 +116,8 @@ def read_options(values: dict[str, Any]) -> ReadOptions:
             "scope_column",
             "sql",
             "encoding",
-        )
+        ),
+        quoting=not values.pop("no_quoting"),
     )
 
 

@@ -135,6 +135,12 @@ def report_change(
     else:
         shown = {key: value for key, value in values.items() if value not in (0, 0.0)}
         print_fields(shown)
+    if change.truncated or change.unknown:
+        click.echo(
+            f"{change.truncated} texts were read only in part and {change.unknown} with unknown "
+            f"tokens; `mirror-index audit {where}` lists them.",
+            err=True,
+        )
     if change.quarantined and not allow_quarantine:
         click.echo(
             f"{change.quarantined} rows were quarantined; `mirror-index quarantine {where}` lists "

@@ -16,7 +16,7 @@ from mirror_index.cli.output import print_json, print_table
 @options.home
 @options.as_json
 def command(collection: str, limit: int | None, home: Path, as_json: bool) -> None:
-    """List the source rows that COLLECTION did not take, with line number and reason."""
+    """List the source rows that COLLECTION did not take, with source, line number and reason."""
     from mirror_index.collection import Collection
 
     with Collection.open(options.find_collection(collection, home)) as opened:
@@ -26,6 +26,6 @@ def command(collection: str, limit: int | None, home: Path, as_json: bool) -> No
             print_json(row)
     else:
         print_table(
-            ["line", "skipped", "reason", "content"],
-            [[str(row.line), row.skipped, row.reason, row.content] for row in rows],
+            ["source", "line", "skipped", "reason", "content"],
+            [[row.source, str(row.line), row.skipped, row.reason, row.content] for row in rows],
         )

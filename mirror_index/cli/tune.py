@@ -10,6 +10,7 @@ import click
 from mirror_index.cli import options
 from mirror_index.cli.output import BarReporter, print_json
 from mirror_index.config import MirrorConfig, Pooling, Precision, Preset
+from mirror_index.errors import ExitCode
 
 _SETTINGS = (
     ("--tau", float, "Temperature of InfoNCE."),
@@ -61,8 +62,15 @@ def tuning_settings(command: Any) -> Any:  # noqa: ANN401 - a click decorator
 )
 @click.option("--threads", type=int, help="CPU threads.  [default: all cores]")
 @options.reading
+@options.allow_quarantine
 @options.as_json
-def command(source: str, output: Path, as_json: bool, **values: Any) -> None:  # noqa: ANN401
+def command(
+    source: str,
+    output: Path,
+    allow_quarantine: bool,
+    as_json: bool,
+    **values: Any,  # noqa: ANN401
+) -> int:
     """Tune an encoder on the texts of SOURCE without labels, and keep it only if it helps.
 
     Mirror-BERT (Liu et al., EMNLP 2021): every text and a slightly altered copy are a positive
@@ -85,8 +93,16 @@ def command(source: str, output: Path, as_json: bool, **values: Any) -> None:  #
                     "seconds": result.seconds, "card": result.card.to_json()})  # fmt: skip
     else:
         click.echo(result.card.render())
-        click.echo(f"{'Kept' if result.kept else 'Not kept'}: {result.reason}")
         click.echo(f"Encoder: {result.folder}")
+    quarantined = result.card.counts["quarantined"]
+    if quarantined and not allow_quarantine:
+        click.echo(
+            f"{quarantined} rows of the source could not be taken; `mirror-index build` keeps them "
+            "with their reasons. --allow-quarantine makes this exit 0.",
+            err=True,
+        )
+        return ExitCode.QUARANTINED
+    return ExitCode.DONE
 
 
 def mirror_config(values: dict[str, Any]) -> MirrorConfig:

@@ -14,7 +14,9 @@ from mirror_index.errors import ExitCode
 @click.command("verify")
 @click.argument("collection")
 @click.option("--recall", is_flag=True, help="Measure the recall of an approximate index again.")
-@click.option("--encoder", help="Check this encoder folder against COLLECTION, too.")
+@click.option(
+    "--encoder", help="Check the answers of this encoder folder, not those of the stored encoder."
+)
 @options.home
 @options.as_json
 def command(collection: str, recall: bool, encoder: str | None, home: Path, as_json: bool) -> int:

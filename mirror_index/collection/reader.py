@@ -252,11 +252,16 @@ class CollectionReader:
             return view.store.meta(f"state.{key}")
 
     def quarantine(self, limit: int | None = None) -> list[Rejected]:
-        """Return the rows that were not taken, oldest first; skipped ones are marked."""
+        """Return the rows that were not taken, oldest first, with the source of their change.
+
+        Skipped ones are marked.
+        """
         with self._reading() as view:
             return [
-                Rejected(line=line, reason=reason, content=content, skipped=bool(skipped))
-                for line, reason, content, skipped in view.store.quarantine(limit)
+                Rejected(
+                    line=line, reason=reason, content=content, skipped=bool(skipped), source=source
+                )
+                for line, reason, content, skipped, source in view.store.quarantine(limit)
             ]
 
     def audit(self, limit: int | None = None) -> list[TextAudit]:

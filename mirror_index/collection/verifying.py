@@ -145,7 +145,11 @@ class _Verification:
         else:
             from mirror_index.index.ann import AnnIndex  # faiss is only loaded where it is used
 
-            rows = AnnIndex.load(path, generation.ann_parameters).rows
+            try:
+                rows = AnnIndex.load(path, generation.ann_parameters).rows
+            except CollectionCorruptError as error:  # as written, and yet unreadable here
+                yield problem(error.what)
+                return
             if rows != generation.ann_rows:
                 yield problem(f"it holds {rows} rows, {generation.ann_rows} were committed")
 

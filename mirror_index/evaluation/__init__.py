@@ -1,5 +1,6 @@
 """What an encoder, a collection or a linker is worth: similarity, retrieval and linking metrics."""
 
+from mirror_index.evaluation.beir import load_beir
 from mirror_index.evaluation.intervals import (
     Interval,
     PairedDifference,
@@ -18,7 +19,6 @@ from mirror_index.evaluation.linking import (
 from mirror_index.evaluation.retrieval import (
     RetrievalReport,
     evaluate_retrieval,
-    load_beir,
     rank_dense,
     score_run,
     write_trec_run,

@@ -81,15 +81,17 @@ def link_table(
     Args:
         collection: the dictionary.
         source: a file, or an open binary stream of TSV.
-        output: a file, written beside and renamed when complete (``.csv``: CSV, else TSV without
-            quoting), or an open text stream for TSV.
+        output: a new file, written beside and renamed when complete (``.csv``: CSV, else TSV
+            without quoting), or an open text stream for TSV.
         column: column of the mention.
         options: as for `link`.
         reporter: receives progress.
 
     Raises:
-        SourceError: an unreadable table or an absent column.
-        UsageError: a cell with a tab or a line break, which TSV cannot hold.
+        SourceError: an unreadable table, an absent column, or a row with too few or too many cells
+            (its line is named).
+        UsageError: an output that exists, or a cell with a tab or a line break, which TSV cannot
+            hold. Whatever is raised, no output file is left.
     """
     table = Table(source)
     statuses: Counter[str] = Counter({status.value: 0 for status in LinkStatus})
@@ -155,6 +157,10 @@ def _writer(output: str | Path | TextIO) -> Iterator[_Writer]:
         yield _Writer(output, as_csv=False)
         return
     path = Path(output)
+    if path.exists() or path.is_symlink():
+        raise UsageError(
+            "the output exists already", value=str(path), remedy="Name a new file, or remove it"
+        )
     partial = path.with_name(f"{path.name}.partial")
     try:
         with partial.open("w", encoding="utf-8", newline="") as stream:

@@ -45,7 +45,7 @@ def _read(
         split = split_quoted if quoting else split_unquoted
         rows = split(lines, delimiter)
         columns = _header(next(rows, None), source, delimiter)
-        reader = RowReader(resolve_layout(columns, options, source_name(source)))
+        reader = RowReader(resolve_layout(columns, options, source_name(source)), source)
         for ordinal, row in enumerate(rows, 1):
             yield _item(reader, row, columns, ordinal)
 

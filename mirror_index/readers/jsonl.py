@@ -36,7 +36,7 @@ def read_jsonl(source: str | Path, options: ReadOptions) -> Iterator[SourceItem]
                 values = _object(line)
                 if layout is None or reader is None:
                     layout = resolve_layout(list(values), options, source_name(source))
-                    reader = RowReader(layout)
+                    reader = RowReader(layout, source)
                 _check_id_field(layout, values)
             except RowError as error:
                 yield rejected(line.number, error.reason, line.text)

@@ -18,7 +18,7 @@ BATCH_ROWS = 1024
 
 
 def read_parquet(source: str | Path, options: ReadOptions) -> Iterator[SourceItem]:
-    """Yield one record per row; `line` and the default id are the 1-based row number.
+    """Yield one record per row; `line` and the default id hold its number from 1.
 
     Whole numbers, floats, booleans and nulls stay what they are in the metadata (NaN becomes null),
     times become ISO-like text, lists and structs JSON text. Text that is no string is rejected.
@@ -30,7 +30,7 @@ def read_parquet(source: str | Path, options: ReadOptions) -> Iterator[SourceIte
     try:
         with pq.ParquetFile(path) as file:
             columns = file.schema_arrow.names
-            reader = RowReader(resolve_layout(columns, options, source_name(source)))
+            reader = RowReader(resolve_layout(columns, options, source_name(source)), source)
             ordinal = 0
             for batch in file.iter_batches(batch_size=BATCH_ROWS):
                 values = [_values(batch.column(n)) for n in range(len(columns))]

@@ -60,7 +60,7 @@ FORMATS: dict[str, Format] = {
             name="tsv",
             extensions=(".tsv", ".tab"),
             read=read_tsv,
-            options=_COLUMNS | {"encoding", "quoting"},
+            options=_COLUMNS | {"encoding"},
         ),
         Format(
             name="jsonl",
@@ -118,7 +118,10 @@ def read(source: str | Path, options: ReadOptions = _DEFAULTS) -> Iterator[Sourc
     """Read a source as records, concepts and rejected rows, lazily and in bounded memory.
 
     Text formats may be compressed with gzip. Every value of a table is taken as text or as the JSON
-    scalar it is; nothing is guessed from what a string looks like.
+    scalar it is; nothing is guessed from what a string looks like. A row without an id of its own
+    gets the file's name without its folder and its number, such as ``names.txt:12``; so
+    files of one name in two folders have ids in common. Of a dictionary without ids a digest of
+    each name is kept in memory.
 
     Args:
         source: a file, or ``-`` for standard input.
@@ -139,7 +142,7 @@ def read(source: str | Path, options: ReadOptions = _DEFAULTS) -> Iterator[Sourc
 
 
 def _check_options(entry: Format, source: str | Path, options: ReadOptions) -> None:
-    for name in ("text_column", "id_column", "concept_column", "scope_column", "sql", "encoding"):
+    for name in sorted(_COLUMNS | {"sql", "encoding", "quoting"}):
         value = getattr(options, name)
         if value != getattr(_DEFAULTS, name) and name not in entry.options:
             raise UsageError(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
 
 from mirror_index.readers.cells import (
     RowError,
@@ -16,34 +17,34 @@ from mirror_index.readers.cells import (
 )
 from mirror_index.readers.layout import Layout
 from mirror_index.readers.scopes import NameKind, name_kind
+from mirror_index.readers.source import id_prefix
 from mirror_index.records import Record, Scalar, Scope, SourceItem, normalise_text
-
-
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """A name that the concept at hand has had: the rank of its scope, and where."""
-
-    rank: int
-    line: int
 
 
 class RowReader:
     """Turns the rows of one source into records.
 
-    Rows of a dictionary (a layout with a concept column) become names of concepts. Without an id
-    column the label is stored under the concept's id and every other name under
-    ``concept_id#name``, as `Concept.records` does; a name that a concept has had a few rows before,
-    with a scope that is no worse, is skipped. Without a scope column the first name of each concept
-    is its label and the others are exact synonyms.
+    Rows of a dictionary (a layout with a concept column) become names of concepts. Without a scope
+    column the first name of each concept is its label and the others are exact synonyms. Without an
+    id column the label is stored under the concept's id and every other name under
+    ``concept_id#name``, as `Concept.records` does, and then no repeat makes an id occur twice:
+
+    - a further label of a concept is an exact synonym of type ``preferred``;
+    - a name that its concept has had, wherever in the source, with a scope as good or better is
+      skipped, and one that comes back with a better scope is stored once more, under
+      ``concept_id# scope#name`` (under ``concept_id`` as its label).
+
+    For this a digest of each name of a dictionary is kept, about 130 bytes a name; nothing of other
+    sources is.
     """
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, source: str | Path) -> None:
         self._layout = layout
+        self._prefix = id_prefix(source)
         self._roles = layout.roles
         self._labelled: set[str] = set()
-        # The concept at hand only: bounded memory, and dictionaries keep a concept together.
-        self._concept: str | None = None
-        self._names: dict[str, _Seen] = {}
+        # By digest of concept and name: the line and the rank of the scope, packed in one number.
+        self._names: dict[bytes, int] = {}
 
     def item(
         self,
@@ -57,7 +58,7 @@ class RowReader:
 
         Args:
             values: the row by column name.
-            ordinal: 1-based number of the row; its id when the layout has no id column.
+            ordinal: 1-based number of the row, the end of its id when there is no id column.
             line: 1-based line to report.
             content: the row as the source spells it, for the excerpt; None shows `values` as JSON.
         """
@@ -79,18 +80,25 @@ class RowReader:
             if name not in self._roles
         }
         if layout.concept is None:
-            return Record(id=own_id or str(ordinal), text=text, metadata=metadata, line=line)
+            own_id = own_id or f"{self._prefix}{ordinal}"
+            return Record(id=own_id, text=text, metadata=metadata, line=line)
         concept = id_cell(_field(values, layout.concept), "concept id")
         return self._name(concept, text, own_id, self._kind(values, concept), metadata, line)
 
     def _kind(self, values: Mapping[str, object], concept: str) -> NameKind:
-        if self._layout.scope is not None:
-            value = scalar_cell(self._layout.scope, values.get(self._layout.scope))
-            return name_kind("" if value is None else str(value))
-        if concept in self._labelled:
-            return NameKind(Scope.EXACT)
+        column = self._layout.scope
+        if column is None:
+            return NameKind(Scope.LABEL if self._is_first(concept) else Scope.EXACT)
+        value = scalar_cell(column, values.get(column))
+        kind = name_kind("" if value is None else str(value))
+        if kind.scope is not Scope.LABEL or self._layout.id is not None or self._is_first(concept):
+            return kind
+        return NameKind(Scope.EXACT, kind.name_type or "preferred")
+
+    def _is_first(self, concept: str) -> bool:
+        first = concept not in self._labelled
         self._labelled.add(concept)
-        return NameKind(Scope.LABEL)
+        return first
 
     def _name(
         self,
@@ -102,11 +110,8 @@ class RowReader:
         line: int,
     ) -> Record:
         if own_id is None:
-            own_id = concept
             key = normalise_text(text)
-            self._check_repeat(concept, key, kind, line)
-            if kind.scope is not Scope.LABEL:
-                own_id = f"{concept}#{key}"
+            own_id = self._name_id(concept, key, kind.scope, line)
         return Record(
             id=own_id,
             text=text,
@@ -117,15 +122,20 @@ class RowReader:
             name_type=kind.name_type,
         )
 
-    def _check_repeat(self, concept: str, key: str, kind: NameKind, line: int) -> None:
-        if concept != self._concept:
-            self._concept = concept
-            self._names = {}
-        rank = kind.scope.rank
-        earlier = self._names.get(key)
-        if earlier is not None and earlier.rank <= rank:
-            raise RowError(f"the name repeats line {earlier.line}", skipped=True)
-        self._names[key] = _Seen(rank, line)
+    def _name_id(self, concept: str, key: str, scope: Scope, line: int) -> str:
+        digest = blake2b(f"{concept}\0{key}".encode(), digest_size=16).digest()
+        earlier = self._names.get(digest)
+        if earlier is not None and earlier % len(Scope) <= scope.rank:
+            reason = f"the name repeats line {earlier // len(Scope)}"
+            raise RowError(reason, skipped=True)
+        self._names[digest] = line * len(Scope) + scope.rank
+        if scope is Scope.LABEL:
+            return concept
+        if earlier is None:
+            return f"{concept}#{key}"
+        # The id is taken by a record that is out of reach. The space keeps the new one apart from
+        # the ids of all names, none of which begins with one.
+        return f"{concept}# {scope.value}#{key}"
 
 
 def _field(values: Mapping[str, object], column: str) -> object:

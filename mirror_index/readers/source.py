@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import io
+import os
 import sys
 import zlib
 from collections.abc import Iterator
@@ -52,6 +53,16 @@ class Line:
 def source_name(source: str | Path) -> str:
     """Return how messages call the source."""
     return "standard input" if str(source) == STDIN else str(source)
+
+
+def id_prefix(source: str | Path) -> str:
+    r"""Return what precedes the number in the id of a row without one: ``names.txt:``, ``stdin:``.
+
+    The file's name without its folder tells the rows of several files of one collection apart. A
+    byte of the name that is not UTF-8 is spelled out (``\\xe9``), as an id must be storable.
+    """
+    name = "stdin" if str(source) == STDIN else Path(source).name
+    return os.fsencode(name).decode("utf-8", "backslashreplace") + ":"
 
 
 def check_source(source: str | Path) -> None:

@@ -28,7 +28,7 @@ _ALLOWED = frozenset(
 
 
 def read_sqlite(source: str | Path, options: ReadOptions) -> Iterator[SourceItem]:
-    """Yield one record per row of `options.sql`; its 1-based number is `line` and the default id.
+    """Yield one record per row of `options.sql`; `line` and the default id hold its number from 1.
 
     Integers, reals, text and null stay what they are in the metadata; blobs become hexadecimal
     text. Text that is no string is rejected: nothing is converted, so use ``CAST(column AS TEXT)``.
@@ -47,7 +47,7 @@ def read_sqlite(source: str | Path, options: ReadOptions) -> Iterator[SourceItem
             )
         cursor = _run(connection, options.sql, source)
         columns = [column[0] for column in cursor.description]
-        reader = RowReader(resolve_layout(columns, options, source_name(source)))
+        reader = RowReader(resolve_layout(columns, options, source_name(source)), source)
         for ordinal, row in enumerate(_rows(cursor, source), 1):
             values = dict(zip(columns, row, strict=True))
             yield reader.item(values, ordinal=ordinal, line=ordinal)

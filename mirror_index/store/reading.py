@@ -225,10 +225,10 @@ class ReadStore:
         return found.fetchall()
 
     def quarantine(self, limit: int | None) -> list[tuple[Any, ...]]:
-        """Return line, reason, content, skipped of rejected rows, oldest first."""
+        """Return line, reason, content, skipped, source of rejected rows, oldest first."""
         return self.connection.execute(
-            "SELECT line, reason, content, skipped FROM quarantine ORDER BY generation, rowid "
-            "LIMIT ?",
+            "SELECT line, reason, content, skipped, source FROM quarantine "
+            "ORDER BY generation, rowid LIMIT ?",
             (-1 if limit is None else limit,),
         ).fetchall()
 

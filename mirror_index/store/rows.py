@@ -80,6 +80,7 @@ class ConceptRow:
     id: str
     columns: tuple[Any, ...]
     content_hash: str
+    line: int | None = None
 
     def values(self) -> tuple[Any, ...]:
         """Return the columns of `concepts` in the order of `CONCEPT_COLUMNS`."""
@@ -205,7 +206,12 @@ def stage_concept(concept: Concept) -> ConceptRow:
         *(json.dumps(values, ensure_ascii=False) for values in _lists(concept)),
         concept.line,
     )
-    return ConceptRow(id=concept.id, columns=columns, content_hash=text_hash(content).hex())
+    return ConceptRow(
+        id=concept.id,
+        columns=columns,
+        content_hash=text_hash(content).hex(),
+        line=concept.line,
+    )
 
 
 def _lists(concept: Concept) -> tuple[tuple[str, ...], ...]:

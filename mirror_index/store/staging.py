@@ -204,12 +204,15 @@ class Staging:
         """
         known = self._staged_concept(concept.id)
         if known is not None:
-            if known == concept.content_hash or self._policy is OnDuplicate.FIRST:
+            if known[0] == concept.content_hash or self._policy is OnDuplicate.FIRST:
                 self.counts.duplicates += 1
                 return Taken.LEFT_OUT
             if self._policy is OnDuplicate.ERROR:
                 raise _duplicate(
-                    "a concept occurs twice with different content", concept.id, None, None
+                    "a concept occurs twice with different content",
+                    concept.id,
+                    known[1],
+                    concept.line,
                 )
             self._forget_concept(concept.id)
         elif not self._admits(concept):
@@ -231,24 +234,29 @@ class Staging:
         if self._fresh:
             return True
         row = self._connection.execute(
-            "SELECT content_hash FROM concepts WHERE id = ? AND derived = 0", (concept.id,)
+            "SELECT content_hash, source_line FROM concepts WHERE id = ? AND derived = 0",
+            (concept.id,),
         ).fetchone()
         if row is None or row[0] == concept.content_hash or self._upsert:
             return True
         if self._policy is OnDuplicate.ERROR:
             raise _duplicate(
-                "a concept is in the collection with other content", concept.id, None, None
+                "a concept is in the collection with other content",
+                concept.id,
+                row[1],
+                concept.line,
             )
         if self._policy is OnDuplicate.FIRST:
             self.counts.duplicates += 1
             return False
         return True
 
-    def _staged_concept(self, id_: str) -> str | None:
-        row = self._connection.execute(
-            "SELECT content_hash FROM temp.staged_concepts WHERE id = ?", (id_,)
+    def _staged_concept(self, id_: str) -> tuple[str, int | None] | None:
+        """Return content hash and line of a concept of this change."""
+        found: tuple[str, int | None] | None = self._connection.execute(
+            "SELECT content_hash, source_line FROM temp.staged_concepts WHERE id = ?", (id_,)
         ).fetchone()
-        return None if row is None else str(row[0])
+        return found
 
     def _forget_concept(self, id_: str) -> None:
         self.counts.duplicates += 1

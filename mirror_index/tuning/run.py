@@ -62,7 +62,8 @@ def tune(
     of names of one concept are positives too (SapBERT, Liu et al., NAACL 2021, arXiv 2010.11784).
 
     Args:
-        items: records, concepts or plain strings; rejected rows are counted and passed over.
+        items: records, concepts or plain strings; rejected rows are counted (`quarantined`: without
+            those that were just skipped) and passed over.
         output: folder to make: an encoder, ``card.json``, ``card.txt`` and ``tuning.json``. It
             appears whole or not at all.
         encoder: base model: a folder, a hub name, or None for the default encoder.
@@ -218,6 +219,7 @@ def _counts(corpus: Corpus, parts: Split, attempt: _Attempt) -> dict[str, int]:
     return {
         "items": corpus.items,
         "rejected": corpus.rejected,
+        "quarantined": corpus.quarantined,
         "strings": len(parts.strings),
         "held_out_strings": len(parts.held_strings),
         "held_out_names": len(parts.held_names),

@@ -34,6 +34,7 @@ class Corpus:
     Attributes:
         items: items read, rejected rows included.
         rejected: rows the reader did not take.
+        quarantined: those of them that hold something, i.e. were not just skipped.
         strings: distinct normalised strings, in the order of their seeded hash.
         concepts: distinct normalised names by concept id, concepts in the order of their seeded
             hash.
@@ -41,6 +42,7 @@ class Corpus:
 
     items: int
     rejected: int
+    quarantined: int
     strings: tuple[str, ...]
     concepts: Mapping[str, tuple[str, ...]]
 
@@ -145,11 +147,12 @@ def collect(
     """
     strings = _StringSample(size, seed)
     concepts = _ConceptSample(names, seed)
-    count = rejected = 0
+    count = rejected = quarantined = 0
     for item in items:
         count += 1
         if isinstance(item, Rejected):
             rejected += 1
+            quarantined += not item.skipped
             continue
         for raw, concept_id in _texts(item):
             text = normalise_text(raw)
@@ -159,7 +162,11 @@ def collect(
             if concept_id is not None:
                 concepts.add(concept_id, text)
     return Corpus(
-        items=count, rejected=rejected, strings=strings.strings(), concepts=concepts.concepts()
+        items=count,
+        rejected=rejected,
+        quarantined=quarantined,
+        strings=strings.strings(),
+        concepts=concepts.concepts(),
     )
 
 

@@ -22,7 +22,8 @@ def test_lines_are_text_whatever_they_hold(tmp_path: Path) -> None:
     path = tmp_path / "lines.txt"
     path.write_text("\n".join(lines) + "\n")
     assert list(read(path)) == [
-        Record(id=str(number), text=line, line=number) for number, line in enumerate(lines, 1)
+        Record(id=f"lines.txt:{number}", text=line, line=number)
+        for number, line in enumerate(lines, 1)
     ]
 
 

@@ -26,7 +26,7 @@ def test_build_search_add_verify(run: Run, workshop: Path, tmp_path: Path) -> No
 
     hits = run("search", target, "heart attack", "-k", 2, "--json").json
     assert [hit["rank"] for hit in hits] == [1, 2]
-    assert (hits[0]["id"], hits[0]["text"]) == ("1", "heart attack")
+    assert (hits[0]["id"], hits[0]["text"]) == ("names.txt:1", "heart attack")
     assert hits[0]["score"] == pytest.approx(1.0, abs=1e-4)
 
     (tmp_path / "more.csv").write_text("id,text,year\nx1,heart attack,2001\nx2,plum cake,2019\n")
@@ -57,6 +57,41 @@ def test_build_search_add_verify(run: Run, workshop: Path, tmp_path: Path) -> No
     assert vectors.name in broken.out
 
 
+def test_two_files_without_ids(run: Run, workshop: Path, tmp_path: Path) -> None:
+    target, more = tmp_path / "both", tmp_path / "more.txt"
+    run("build", workshop / "names.txt", "-o", target, "--encoder", workshop / "encoder")
+    more.write_text("plum cake\nfig tart\n")
+    assert run("add", target, more, "--json").json[0]["added"] == 2
+    assert run("info", target, "--json").json[0]["records"] == 7
+    more.write_text("plum cake\nfig roll\nrye toast\n")
+    changed = run("update", target, more, "--json").json[0]
+    assert [changed[key] for key in ("added", "updated", "unchanged")] == [1, 1, 1]
+    hits = run("search", target, "cake", "-k", 20, "--json").json
+    assert {hit["id"]: hit["text"] for hit in hits} == {
+        "names.txt:1": "heart attack",
+        "names.txt:2": "cardiac arrest",
+        "names.txt:3": "banana bread",
+        "names.txt:5": "NA",
+        "names.txt:6": "rye bread",
+        "more.txt:1": "plum cake",
+        "more.txt:2": "fig roll",
+        "more.txt:3": "rye toast",
+    }
+
+
+def test_quotes_of_a_csv_can_be_text(run: Run, workshop: Path, tmp_path: Path) -> None:
+    content = 'id,text\na,"heart" attack\nb,"5" pipe\n'
+    (tmp_path / "a.csv").write_text(content)
+    (tmp_path / "a.tsv").write_text(content.replace(",", "\t"))
+    arguments = ("-o", tmp_path / "c", "--encoder", workshop / "encoder", "--no-quoting")
+    assert run("build", tmp_path / "a.csv", *arguments).status == 0
+    hits = run("search", tmp_path / "c", "heart", "--json").json
+    assert {hit["text"] for hit in hits} == {'"heart" attack', '"5" pipe'}
+    refused = run("build", tmp_path / "a.tsv", *arguments)
+    assert refused.status == 2
+    assert "quoting" in refused.err
+
+
 def test_quarantined_rows_set_the_status(run: Run, workshop: Path, tmp_path: Path) -> None:
     source = tmp_path / "ragged.csv"
     source.write_text("id,text\n1,good\n2,bad,row\n3,fine\n")
@@ -76,7 +111,7 @@ def test_search_for_people(run: Run, home: Path) -> None:
     lines = outcome.out.splitlines()
     assert lines[0] == "'rye bread':"
     assert lines[1].split() == ["rank", "score", "id", "text"]
-    assert lines[2].split(maxsplit=3) == ["1", "1.000", "6", "rye bread"]
+    assert lines[2].split(maxsplit=3) == ["1", "1.000", "names.txt:6", "rye bread"]
     assert len(lines) == 5
 
 
@@ -85,7 +120,7 @@ def test_search_reads_files_and_standard_input(
 ) -> None:
     (tmp_path / "queries.txt").write_text("heart attack\r\nrye bread", encoding="utf-8-sig")
     from_file = run("search", home / "names", "-f", tmp_path / "queries.txt", "-k", 1, "--json")
-    assert [hit["id"] for hit in from_file.json] == ["1", "6"]
+    assert [hit["id"] for hit in from_file.json] == ["names.txt:1", "names.txt:6"]
     piped = io.TextIOWrapper(io.BytesIO(b"heart attack\nrye bread\n"))
     monkeypatch.setattr("sys.stdin", piped)
     assert run("search", home / "names", "-k", 1, "--json").json == from_file.json
@@ -138,7 +173,8 @@ def test_encode(run: Run, workshop: Path, tmp_path: Path) -> None:
     stored = np.load(output)
     assert stored.dtype == np.float32
     assert np.allclose(stored, expected, atol=1e-6)
-    assert (tmp_path / "vectors.npy.ids.txt").read_text().split() == ["1", "2", "3", "5", "6"]
+    ids = (tmp_path / "vectors.npy.ids.txt").read_text().split()
+    assert ids == [f"names.txt:{line}" for line in (1, 2, 3, 5, 6)]
     assert run(*arguments).status == 2
     broken = run("encode", workshop / "names.txt", "-o", tmp_path / "x.npy", "--encoder", tmp_path)
     assert broken.status == 1

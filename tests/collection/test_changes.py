@@ -95,9 +95,14 @@ def test_the_report_of_a_build(tmp_path: Path) -> None:
             (9, False),
             (10, True),
         ]
+        assert {one.source for one in rejected} == {"five.csv"}
+        collection.add([Rejected(line=9, reason="ragged")], source="six.csv")
+        collection.add([Rejected(line=9, reason="ragged")])
+        assert [one.source for one in collection.quarantine()[-3:]] == ["five.csv", "six.csv", None]
         assert len(collection.quarantine(limit=2)) == 2
         info = collection.info()
-        assert (info["quarantined"], info["skipped"], info["sources"]) == (2, 2, ["five.csv"])
+        assert (info["quarantined"], info["skipped"]) == (4, 2)
+        assert info["sources"] == ["five.csv", "six.csv"]
         assert info["records"] == 6
         assert info["texts"] == 5
         assert info["bytes"]["total"] > 0

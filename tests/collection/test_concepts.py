@@ -164,6 +164,18 @@ def test_a_concept_that_comes_twice(
         assert collection.verify(encoder=encoder).ok
 
 
+def test_a_repeated_concept_is_named_with_its_lines(tmp_path: Path, encoder: HashEncoder) -> None:
+    first = Concept(id="X:1", label="One", line=4)
+    other = Concept(id="X:1", label="Other", line=31)
+    with pytest.raises(CollectionError, match=r"concept occurs twice .*lines 4 and 31"):
+        Collection.build(tmp_path / "no", [first, other], encoder=encoder)
+    with (
+        Collection.build(tmp_path / "c", [first], encoder=encoder) as collection,
+        pytest.raises(CollectionError, match=r"with other content: 'X:1' \(lines 4 and 31\)"),
+    ):
+        collection.add([other])
+
+
 def test_dictionary_rows_make_concepts(tmp_path: Path, encoder: HashEncoder) -> None:
     rows = [
         Record(id="D:1#b", text="broad name", concept_id="D:1", scope=Scope.BROAD),

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from mirror_index import durable
 from mirror_index.collection import Collection
 from mirror_index.collection.verifying import verify_collection
 from mirror_index.config import IndexSpec
@@ -264,3 +265,24 @@ def flip(path: Path, place: int) -> None:
     data = bytearray(path.read_bytes())
     data[place] ^= 4
     path.write_bytes(bytes(data))
+
+
+def test_an_index_that_is_as_written_but_unreadable(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = folder / "ann/000001.faiss"
+    right = durable.sha256_of(path)
+    path.write_bytes(b"of another FAISS")
+    (folder / "encoder/new.bin").write_text("x")
+    real = durable.sha256_of
+
+    def sha256_of(file: Path, *part: int) -> str:
+        return right if file == path else real(file, *part)
+
+    monkeypatch.setattr(durable, "sha256_of", sha256_of)
+    problems = verify_collection(folder, encoder=ENCODER).problems
+    assert {(problem.kind, problem.where) for problem in problems} == {
+        ("index", "ann/000001.faiss"),
+        ("encoder", "encoder/new.bin"),
+    }
+    assert "cannot be read" in problems[0].what

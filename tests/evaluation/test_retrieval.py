@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 from mirror_index.errors import SourceError, UsageError
-from mirror_index.evaluation import retrieval
+from mirror_index.evaluation import load_beir, retrieval
 from mirror_index.evaluation.retrieval import (
     evaluate_retrieval,
-    load_beir,
     rank_dense,
     score_run,
     write_trec_run,
@@ -113,6 +112,14 @@ def test_a_search_may_replace_the_ranking_and_identical_ids_may_stay(beir: Path)
     kept = evaluate_retrieval(beir, search=search, ignore_identical_ids=False)
     assert dropped.mrr_at_10.value == 1.0
     assert kept.mrr_at_10.value == 0.75
+
+
+def test_ids_of_no_document_are_an_error_and_no_zero(beir: Path) -> None:
+    with pytest.raises(SourceError, match=r"none of the ids .*'7'.*'d1'.*--id-column _id"):
+        evaluate_retrieval(beir, search=lambda texts: [[("7", 1.0)], [("8", 1.0)]])
+    mixed = evaluate_retrieval(beir, search=lambda texts: [[("7", 1.0)], [("d2", 1.0)]])
+    assert mixed.mrr_at_10.value == 0.5
+    assert evaluate_retrieval(beir, search=lambda texts: [[], []]).mrr_at_10.value == 0.0
 
 
 def test_one_of_encoder_and_search(beir: Path) -> None:

@@ -89,3 +89,27 @@ def test_a_name_with_a_line_break_stays_on_its_line(build: Build) -> None:
     out = io.StringIO()
     link_table(build([concept("A", "broken\n name")]), io.BytesIO(b"mention\nbroken name\n"), out)
     assert out.getvalue().splitlines()[1].split("\t")[1:4] == ["linked", "A", "broken name"]
+
+
+def test_an_output_that_exists_is_refused(build: Build, tmp_path: Path) -> None:
+    source, link = tmp_path / "in.tsv", tmp_path / "link.tsv"
+    source.write_text(SOURCE, encoding="utf-8")
+    link.symlink_to(tmp_path / "nowhere.tsv")
+    for output in (source, link):
+        with pytest.raises(UsageError, match=rf"exists already: .*{output.name}.*new file"):
+            link_table(build(), source, output)
+    assert source.read_text(encoding="utf-8") == SOURCE
+    assert link.is_symlink()
+    assert not link.exists()
+    assert list(tmp_path.glob("*.partial")) == []
+
+
+def test_a_ragged_row_is_named_and_nothing_is_written(
+    build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "_WINDOW", 1)  # earlier rows are linked by then
+    source = tmp_path / "in.tsv"
+    source.write_text("doc\tmention\n1\tseizure\n2\n3\tseizure\n", encoding="utf-8")
+    with pytest.raises(SourceError, match=r"1 cells, .* 2 columns \(in.tsv, line 3\)"):
+        link_table(build(), source, tmp_path / "out.tsv")
+    assert list(tmp_path.glob("out.tsv*")) == []

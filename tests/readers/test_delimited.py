@@ -33,9 +33,9 @@ def test_columns_and_metadata_stay_text(read_back: ReadBack) -> None:
     ]
 
 
-def test_row_numbers_are_ids_when_there_is_no_id_column(read_back: ReadBack) -> None:
+def test_file_and_row_number_are_the_id_when_there_is_no_id_column(read_back: ReadBack) -> None:
     items = read_back("a.tsv", "name\tx\naspirin\t1\nbroken\n\t2\nibuprofen\t3\n")
-    assert [getattr(item, "id", None) for item in items] == ["1", None, None, "4"]
+    assert [getattr(item, "id", None) for item in items] == ["a.tsv:1", None, None, "a.tsv:4"]
     assert items[1] == Rejected(
         line=3, reason="the row has 1 fields, the header has 2", content="broken"
     )
@@ -79,7 +79,7 @@ def test_the_text_column(read_back: ReadBack) -> None:
             (item,) = read_back("a.csv", f"{header}\na,b\n")
             assert isinstance(item, Record)
             assert item.text == expected
-    assert read_back("a.csv", "id\nx\n") == [Record(id="1", text="x", line=2)]
+    assert read_back("a.csv", "id\nx\n") == [Record(id="a.csv:1", text="x", line=2)]
 
 
 def test_named_columns(read_back: ReadBack) -> None:
@@ -96,7 +96,7 @@ def test_named_columns(read_back: ReadBack) -> None:
 
 def test_an_unnamed_column_gets_a_name(read_back: ReadBack) -> None:
     (item,) = read_back("a.csv", ",name\n0,aspirin\n")
-    assert item == Record(id="1", text="aspirin", metadata={"column_1": "0"}, line=2)
+    assert item == Record(id="a.csv:1", text="aspirin", metadata={"column_1": "0"}, line=2)
 
 
 def test_an_empty_id_is_rejected(read_back: ReadBack) -> None:

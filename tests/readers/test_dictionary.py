@@ -1,15 +1,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mirror_index.config import ReadOptions
 from mirror_index.errors import SourceError
 from mirror_index.readers import read
+from mirror_index.readers.layout import Layout
+from mirror_index.readers.rows import RowReader
 from mirror_index.readers.scopes import NameKind, name_kind
-from mirror_index.records import Record, Rejected, Scope
+from mirror_index.records import Record, Rejected, Scope, SourceItem
 from tests.readers.conftest import ReadBack
 
 
@@ -94,6 +99,77 @@ def test_a_synonym_given_twice_is_skipped(read_back: ReadBack) -> None:
     assert [item.skipped for item in items if isinstance(item, Rejected)] == [True, True]
 
 
+def _names(items: list[SourceItem]) -> list[tuple[str, Scope | None, str | None]]:
+    return [(i.id, i.scope, i.name_type) for i in items if isinstance(i, Record)]
+
+
+def test_a_further_label_is_an_exact_synonym(read_back: ReadBack) -> None:
+    rows = "C,x,preferred\nC,y,preferred\nD,y,PT\nC,z,PT/old\nC,x,preferred\nC,y,exact\n"
+    items = read_back("a.csv", f"concept_id,name,kind\n{rows}")
+    assert _names(items) == [
+        ("C", Scope.LABEL, None),
+        ("C#y", Scope.EXACT, "preferred"),
+        ("D", Scope.LABEL, None),
+        ("C#z", Scope.EXACT, "old"),
+    ]
+    assert [(i.line, i.reason, i.skipped) for i in items if isinstance(i, Rejected)] == [
+        (6, "the name repeats line 2", True),
+        (7, "the name repeats line 3", True),
+    ]
+
+
+def test_a_name_that_comes_back_far_away_is_skipped(read_back: ReadBack) -> None:
+    rows = "C,x,PT\nD,x,PT\nC,y,exact\nD,y,exact\nC,y,broad\nD,x,exact\n"
+    items = read_back("a.csv", f"concept_id,name,kind\n{rows}")
+    assert [name[0] for name in _names(items)] == ["C", "D", "C#y", "D#y"]
+    assert [item.line for item in items if isinstance(item, Rejected)] == [6, 7]
+
+
+def test_a_name_that_comes_back_with_a_better_scope_is_stored_again(read_back: ReadBack) -> None:
+    rows = "C,x,related\nC,y,PT\nC,x,broad\nC,x,exact\nC,x,narrow\n"
+    assert _names(read_back("a.csv", f"concept_id,name,kind\n{rows}")) == [
+        ("C#x", Scope.RELATED, None),
+        ("C", Scope.LABEL, None),
+        ("C# broad#x", Scope.BROAD, None),
+        ("C# exact#x", Scope.EXACT, None),
+    ]
+
+
+@given(
+    rows=st.lists(
+        st.tuples(
+            st.sampled_from("CD"),
+            st.sampled_from(["x", "x ", "y", " exact#x", "exact#x"]),
+            st.sampled_from(["preferred", "exact", "narrow", "broad", "related"]),
+        ),
+        max_size=14,
+    )
+)
+def test_no_order_of_names_repeats_an_id_or_loses_a_scope(rows: list[tuple[str, str, str]]) -> None:
+    reader = RowReader(Layout(text="name", concept="concept", scope="kind"), "a.csv")
+    items = [
+        reader.item({"concept": c, "name": n, "kind": k}, ordinal=i, line=i)
+        for i, (c, n, k) in enumerate(rows, 1)
+    ]
+    records = [item for item in items if isinstance(item, Record)]
+    assert len({record.id for record in records}) == len(records)
+    labels = [record.concept_id for record in records if record.scope is Scope.LABEL]
+    assert len(set(labels)) == len(labels)
+    assert set(labels) == {c for c, _, k in rows if k == "preferred"}
+    assert _best((r.concept_id or "", r.text, r.scope or Scope.LABEL) for r in records) == _best(
+        (c, n, Scope.EXACT if k == "preferred" else Scope(k)) for c, n, k in rows
+    )
+
+
+def _best(names: Iterable[tuple[str, str, Scope]]) -> dict[tuple[str, str], int]:
+    """Return the best rank by concept and name; a label counts as exact."""
+    ranks: dict[tuple[str, str], int] = {}
+    for concept, name, scope in names:
+        rank = max(scope.rank, Scope.EXACT.rank)
+        ranks[concept, name.strip()] = min(rank, ranks.get((concept, name.strip()), rank))
+    return ranks
+
+
 def test_an_id_column_gives_the_ids(read_back: ReadBack) -> None:
     content = "id,cui,term,scope\n1,C,x,PT\n2,C,x,SY\n"
     items = read_back("a.csv", content, concept_column="cui", text_column="term")
@@ -115,7 +191,7 @@ def test_without_a_scope_column_the_first_name_is_the_label(read_back: ReadBack)
 
 def test_kind_is_metadata_where_there_are_no_concepts(read_back: ReadBack) -> None:
     (item,) = read_back("a.csv", "name,kind\nx,preferred\n")
-    assert item == Record(id="1", text="x", metadata={"kind": "preferred"}, line=2)
+    assert item == Record(id="a.csv:1", text="x", metadata={"kind": "preferred"}, line=2)
 
 
 def test_a_scope_column_needs_a_concept_column(read_back: ReadBack) -> None:

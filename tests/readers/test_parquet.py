@@ -60,7 +60,7 @@ def test_batches_and_row_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"label": texts}), path)
     assert list(read(path)) == [
-        Record(id=str(n), text=text, line=n) for n, text in enumerate(texts, 1)
+        Record(id=f"a.parquet:{n}", text=text, line=n) for n, text in enumerate(texts, 1)
     ]
 
 

@@ -69,6 +69,8 @@ def test_missing_file_and_folder(tmp_path: Path) -> None:
         ("a.obo", ReadOptions(id_column="id"), "id_column"),
         ("a.csv", ReadOptions(sql="SELECT 1"), "sql"),
         ("a.parquet", ReadOptions(encoding="latin-1"), "encoding"),
+        ("a.tsv", ReadOptions(quoting=False), "quoting"),
+        ("a.txt", ReadOptions(quoting=False), "quoting"),
     ],
 )
 def test_options_without_meaning_are_refused(

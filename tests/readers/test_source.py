@@ -22,10 +22,10 @@ def _texts(items: list[object]) -> list[str]:
 
 def test_text_lines_are_numbered(read_back: ReadBack) -> None:
     assert read_back("a.txt", "aspirin\r\n\n  \nibuprofen") == [
-        Record(id="1", text="aspirin", line=1),
+        Record(id="a.txt:1", text="aspirin", line=1),
         Rejected(line=2, reason="the text is empty", content="", skipped=True),
         Rejected(line=3, reason="the text is empty", content="  ", skipped=True),
-        Record(id="4", text="ibuprofen", line=4),
+        Record(id="a.txt:4", text="ibuprofen", line=4),
     ]
 
 
@@ -99,7 +99,7 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     assert items == [Record(id="x", text="aspirin", line=2)]
     assert not raw.closed
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a,b\n")))
-    assert [item.id for item in read("-")] == ["1"]  # type: ignore[union-attr]
+    assert [item.id for item in read("-")] == ["stdin:1"]  # type: ignore[union-attr]
 
 
 def test_a_named_pipe(tmp_path: Path) -> None:
@@ -107,8 +107,14 @@ def test_a_named_pipe(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     writer = threading.Thread(target=pipe.write_text, args=("aspirin\n",))
     writer.start()
-    assert list(read(pipe)) == [Record(id="1", text="aspirin", line=1)]
+    assert list(read(pipe)) == [Record(id="names.txt:1", text="aspirin", line=1)]
     writer.join()
+
+
+def test_a_file_name_that_is_not_utf8_makes_storable_ids(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"caf\xe9 1.txt")
+    path.write_text("aspirin\n")
+    assert list(read(path)) == [Record(id="caf\\xe9 1.txt:1", text="aspirin", line=1)]
 
 
 def test_an_unreadable_file_is_an_error(

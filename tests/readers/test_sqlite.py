@@ -44,7 +44,7 @@ def test_text_is_never_converted(database: Path) -> None:
     (item,) = _read(database, "SELECT 601 AS name")
     assert isinstance(item, Rejected)
     (item,) = _read(database, "SELECT CAST(601 AS TEXT) AS name")
-    assert item == Record(id="1", text="601", line=1)
+    assert item == Record(id=f"{database.name}:1", text="601", line=1)
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,8 @@ def test_a_gain_is_saved_with_its_card(
     decided(monkeypatch, True)
     base, output = tiny("bert"), tmp_path / "deep" / "tuned"
     heard = Listening()
-    items = [*phrases, Rejected(line=1, reason="bad")]
+    empty = Rejected(line=2, reason="empty", skipped=True)
+    items = [*phrases, Rejected(line=1, reason="bad"), empty]
     result = tune(items, output, encoder=base, config=MirrorConfig(**QUICK), reporter=heard)
     assert (result.folder, result.kept, result.reason) == (output, True, "said so")
     assert result.seconds >= sum(result.card.seconds.values()) - 0.01
@@ -78,8 +79,9 @@ def test_a_gain_is_saved_with_its_card(
     assert card["tuned"] == load_encoder(output).fingerprint
     assert (output / "card.txt").read_text() == result.card.render()
     assert card["counts"] == {
-        "items": 301,
-        "rejected": 1,
+        "items": 302,
+        "rejected": 2,
+        "quarantined": 1,
         "strings": 270,
         "held_out_strings": 30,
         "held_out_names": 0,
@@ -89,7 +91,7 @@ def test_a_gain_is_saved_with_its_card(
     }
     assert heard.stages[0] == ("read", None, "rows")
     assert heard.stages[1] == ("tune", 7, "steps")
-    assert heard.done["read"] == 301
+    assert heard.done["read"] == 302
     assert heard.done["tune"] == 7
     name, total, unit = heard.stages[2]
     assert (name, unit) == ("measure", "texts")

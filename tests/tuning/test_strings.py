@@ -59,12 +59,13 @@ def test_every_kind_of_item_is_read() -> None:
         Concept(id="C1", label="label", names=(Name(text="a name", scope=Scope.EXACT),)),
         Concept(id="C2", label="gone", obsolete=True),
         Rejected(line=4, reason="bad"),
+        Rejected(line=5, reason="empty", skipped=True),
         "   ",
     ]
     corpus = collect(items, size=100, seed=1)
     assert set(corpus.strings) == {"plain text", "record", "a name", "label"}
     assert corpus.concepts == {"C1": ("a name", "label")}
-    assert (corpus.items, corpus.rejected) == (7, 1)
+    assert (corpus.items, corpus.rejected, corpus.quarantined) == (8, 2, 1)
 
 
 def test_concepts_are_sampled_whole() -> None:
