@@ -19,5 +19,5 @@ rm -rf "$home"
 run build "$obo" -o hpo --tune
 run search hpo "heart attack" -k 5
 run search hpo "trouble falling asleep" -k 3
-run link hpo "Arachnodactyly" "droopy eyelids" "arachnodactly" "invoice number 4711"
+run link hpo "Arachnodactyly" "small head size" "arachnodactly" "invoice number 4711"
 run verify hpo

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from mirror_index.config import LinkOptions
 from mirror_index.linking.dense import ConceptHit
-from mirror_index.linking.exact import ExactMatch, ExactResult
+from mirror_index.linking.exact import ExactResult
 from mirror_index.linking.model import TIE, LinkModel, features
 from mirror_index.names import name_key
 from mirror_index.records import Candidate, LinkStatus, Scope
@@ -15,6 +15,9 @@ from mirror_index.records import Candidate, LinkStatus, Scope
 EXACT_PROBABILITY = 0.95
 """Chance that a concept is meant whose very name was used: of the mentions with exactly one such
 concept, .91 to .99 in two benchmarks (names are also used for what is more general or special)."""
+
+RESPELT_PROBABILITY = 0.8
+"""The same where the name differs from the mention by one slip of spelling; see docs/linking.md."""
 
 SHORT_KEY = 3
 SHORT_EXACT_PROBABILITY = 0.75
@@ -52,6 +55,8 @@ def decide(
     nearest: Sequence[ConceptHit],
     model: LinkModel,
     options: LinkOptions,
+    *,
+    respelt: bool = False,
 ) -> Decision:
     """Weigh the exact matches and the nearest concepts of a mention.
 
@@ -66,8 +71,9 @@ def decide(
         nearest: dense candidates, best first, those of exact matches included.
         model: gives the probability of a dense candidate.
         options: the thresholds.
+        respelt: the exact matches are of a key one slip of spelling away.
     """
-    named = _exact_candidates(key, exact)
+    named = _exact_candidates(key, exact, respelt)
     taken = {candidate.concept_id: candidate for candidate in named}
     others = [hit for hit in nearest if hit.concept_id not in taken]
     left = 1.0 - sum(candidate.probability for candidate in named)
@@ -96,7 +102,7 @@ def _judge(
     if not certain:
         return LinkStatus.AMBIGUOUS, "the redirect leaves a choice"
     if group > 1:
-        how = "carry this name" if candidates[0].method == "exact" else "are equally near"
+        how = "are equally near" if candidates[0].method == "dense" else "carry this name"
         return LinkStatus.AMBIGUOUS, f"{group} concepts {how}"
     if margin < options.ambiguity_margin:
         return (
@@ -106,25 +112,23 @@ def _judge(
     return LinkStatus.LINKED, f"{shown}, margin {margin:.3f}"
 
 
-def _exact_candidates(key: str, exact: ExactResult) -> tuple[Candidate, ...]:
+def _exact_candidates(key: str, exact: ExactResult, respelt: bool) -> tuple[Candidate, ...]:
     probability = SHORT_EXACT_PROBABILITY if len(key) <= SHORT_KEY else EXACT_PROBABILITY
+    if respelt:
+        probability = RESPELT_PROBABILITY
     shares = [_EXACT_SHARE[match.scope] for match in exact.matches]
     total = sum(shares)
     return tuple(
-        _candidate_of(match, probability * (share / total))
+        Candidate(
+            concept_id=match.concept_id,
+            label="",
+            score=1.0 - 1.0 / len(key) if respelt else 1.0,
+            probability=probability * (share / total),
+            matched_name=match.matched_name,
+            scope=match.scope,
+            method="spelling" if respelt else "exact",
+        )
         for match, share in zip(exact.matches, shares, strict=True)
-    )
-
-
-def _candidate_of(match: ExactMatch, probability: float) -> Candidate:
-    return Candidate(
-        concept_id=match.concept_id,
-        label="",
-        score=1.0,
-        probability=probability,
-        matched_name=match.matched_name,
-        scope=match.scope,
-        method="exact",
     )
 
 

@@ -12,6 +12,7 @@ from mirror_index.linking.deciding import Decision, decide, with_label
 from mirror_index.linking.dense import Nearest, nearest_concepts
 from mirror_index.linking.exact import ExactResult, exact_result
 from mirror_index.linking.redirects import Redirects
+from mirror_index.linking.spelling import respellings
 from mirror_index.names import NormalisedName, normalise_trace
 from mirror_index.records import Candidate, Concept, Link, LinkStatus
 
@@ -70,6 +71,12 @@ class _Linker:
             mention: self._decide(names[mention], exact[mention], nearest[mention])
             for mention in full
         }
+        nil = [m for m in full if decisions[m].status is LinkStatus.NIL and not exact[m].matches]
+        for mention, result in self._respelt(nil, names).items():
+            exact[mention] = result
+            decisions[mention] = self._decide(
+                names[mention], result, nearest[mention], respelt=True
+            )
         labels = self._labels(decisions)
         for mention in mentions:
             if mention in decisions:
@@ -97,6 +104,19 @@ class _Linker:
             for mention, key in zip(mentions, keys, strict=True)
         }
 
+    def _respelt(
+        self, mentions: Sequence[str], names: Mapping[str, NormalisedName]
+    ) -> dict[str, ExactResult]:
+        """Return exact matches one slip of spelling away, for the mentions that have any."""
+        found = {}
+        for mention in mentions:
+            keys = dict.fromkeys(respellings(names[mention].key))
+            stored = self._collection.names_by_key(keys) if keys else {}
+            matches = [name for key in stored for name in stored[key]]
+            if matches:
+                found[mention] = exact_result(mention, matches, self._redirects)
+        return {mention: result for mention, result in found.items() if result.matches}
+
     def _nearest(self, mentions: Sequence[str]) -> dict[str, Nearest]:
         if not mentions:
             return {}
@@ -119,11 +139,18 @@ class _Linker:
                 remedy="Build it from an ontology, or from a table with a concept column",
             )
 
-    def _decide(self, name: NormalisedName, exact: ExactResult, nearest: Nearest) -> Decision:
+    def _decide(
+        self,
+        name: NormalisedName,
+        exact: ExactResult,
+        nearest: Nearest,
+        *,
+        respelt: bool = False,
+    ) -> Decision:
         if self._calibration is None:
             self._calibration = load_calibration(self._collection)
         model = self._calibration.model
-        return decide(name.key, exact, nearest.concepts, model, self._options)
+        return decide(name.key, exact, nearest.concepts, model, self._options, respelt=respelt)
 
     def _labels(self, decisions: Mapping[str, Decision]) -> dict[str, Concept]:
         shown = (
@@ -171,8 +198,10 @@ class _Linker:
     def _trace(
         self, name: NormalisedName, exact: ExactResult, nearest: Nearest, decision: Decision
     ) -> tuple[str, ...]:
+        spelt = bool(decision.candidates) and decision.candidates[0].method == "spelling"
+        layer = "spelling, one slip away" if spelt else "exact"
         found = [
-            f"exact: {match.scope.value} of {match.concept_id}, {match.matched_name!r}"
+            f"{layer}: {match.scope.value} of {match.concept_id}, {match.matched_name!r}"
             for match in exact.matches
         ]
         return (
