@@ -9,6 +9,7 @@ import pytest
 from mirror_index.config import ReadOptions
 from mirror_index.errors import SourceError, UsageError
 from mirror_index.readers import FORMATS, detect_format, read
+from mirror_index.records import Record
 
 
 @pytest.mark.parametrize(
@@ -98,8 +99,15 @@ def test_reading_is_lazy_and_closes(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("one\ntwo\n")
     items = read(path)
-    next(items)
+    path.write_text("three\nfour\n")  # before the first item: the file is opened only then
+    first = next(items)
+    assert isinstance(first, Record)
+    assert first.text == "three"
     items.close()  # type: ignore[attr-defined]
+    with pytest.raises(
+        StopIteration
+    ):  # an open file left behind would be a ResourceWarning, i.e. an error
+        next(items)
 
 
 def test_import_is_light() -> None:
