@@ -24,6 +24,7 @@ from mirror_index.readers.obo_clauses import (
     reference,
     synonym,
 )
+from mirror_index.readers.properties import synonym_flaw
 from mirror_index.readers.source import Line, empty_source, source_name, text_lines
 from mirror_index.records import Concept, Name, Scope, SourceItem
 
@@ -92,7 +93,8 @@ def read_obo(source: str | Path, options: ReadOptions) -> Iterator[SourceItem]:
     The namespace (the frame's, else the file's default) is the semantic type. A frame with a clause
     that cannot be read is rejected at the line of that clause; a term without a name at the line of
     its header, unless it is obsolete, when its id stands for the name. A clause with a tag that the
-    format does not have is reported as skipped and costs nothing else.
+    format does not have is reported as skipped and costs nothing else, one that looks like a
+    synonym's as rejected: a name is lost.
 
     Raises:
         SourceError: the source cannot be read, is empty, or does not begin like an OBO file.
@@ -161,7 +163,9 @@ def _items(frame: _Frame, namespace: str | None) -> Iterator[SourceItem]:
             yield rejected(line.number, f"{error.reason}{_place(term, frame)}", line.text)
             return
     for line in term.unknown:
-        yield rejected(line.number, "OBO has no such tag", line.text, skipped=True)
+        flaw = synonym_flaw(line.text.partition(":")[0])
+        reason = flaw or "OBO has no such tag"
+        yield rejected(line.number, reason, line.text, skipped=flaw is None)
     try:
         yield _concept(term, frame, namespace)
     except RowError as error:

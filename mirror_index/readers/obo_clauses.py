@@ -17,7 +17,7 @@ _ESCAPES = {"n": "\n", "t": "\t", "W": " "}
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
-_TRAILER = r"\s*(?:\{[^{}]*\}\s*)?(?:!.*)?$"
+_TRAILER = rf'\s*(?:\{{(?:{_QUOTED}|[^{{}}"])*\}}\s*)*(?:!.*)?$'
 _TEXT = re.compile(rf"\s*({_QUOTED})(?=\s)")
 _TAIL = re.compile(
     rf"\s*(?:(?P<scope>[^\s\[\]\"]+)(?:\s+(?P<type>[^\s\[\]\"]+))?)?"
@@ -26,7 +26,7 @@ _TAIL = re.compile(
 _XREF = re.compile(rf"(?:{_QUOTED}|\\.|[^,\"\\])+")
 _BEFORE_TRAILER = re.compile(r'(?:\\.|[^\\])*?(?=\s+["{!]|\s*$)')
 _COMMENT = re.compile(r"(?:^|\s)!.*$")
-_QUALIFIERS = re.compile(rf"\s+\{{\s*[^\s={{}}]+\s*=\s*{_QUOTED}[^{{}}]*\}}\s*$")
+_QUALIFIERS = re.compile(rf"\s+\{{\s*[^\s={{}}]+\s*=\s*{_QUOTED}(?:{_QUOTED}|[^{{}}\"])*\}}\s*$")
 
 
 @dataclass(frozen=True, slots=True)

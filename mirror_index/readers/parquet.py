@@ -42,6 +42,15 @@ def read_parquet(source: str | Path, options: ReadOptions) -> Iterator[SourceIte
         raise unreadable(source, error) from error
 
 
+def row_count(path: Path) -> int | None:
+    """Return the number of rows that a Parquet file says it has, None when it cannot be read."""
+    try:
+        with pq.ParquetFile(path) as file:
+            return int(file.metadata.num_rows)
+    except (pa.ArrowException, OSError):
+        return None
+
+
 def _values(column: pa.Array) -> list[object]:
     # Python's datetime has no nanoseconds, so times are spelled by Arrow.
     if pa.types.is_temporal(column.type):

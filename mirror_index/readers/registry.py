@@ -8,16 +8,24 @@ from pathlib import Path
 
 from mirror_index.config import ReadOptions
 from mirror_index.errors import SourceError, UsageError
+from mirror_index.readers.ctd import is_ctd, read_ctd
 from mirror_index.readers.delimited import read_csv, read_tsv
 from mirror_index.readers.jsonl import read_jsonl
 from mirror_index.readers.obo import read_obo
+from mirror_index.readers.obograph import read_obograph
 from mirror_index.readers.plain import read_txt
-from mirror_index.readers.source import STDIN, check_source, source_name
+from mirror_index.readers.rrf import read_rrf
+from mirror_index.readers.source import STDIN, check_source, source_file, source_name
 from mirror_index.readers.sqlite import read_sqlite
+from mirror_index.readers.sssom import with_synonyms
 from mirror_index.records import SourceItem
 
 _COLUMNS = frozenset(("text_column", "id_column", "concept_column", "scope_column"))
+_CHECKED = _COLUMNS | {"sql", "encoding", "quoting", "languages", "vocabularies"}
 _DEFAULTS = ReadOptions()
+
+
+Reader = Callable[[str | Path, ReadOptions], Iterator[SourceItem]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +42,7 @@ class Format:
 
     name: str
     extensions: tuple[str, ...]
-    read: Callable[[str | Path, ReadOptions], Iterator[SourceItem]]
+    read: Reader
     options: frozenset[str]
     compressible: bool = True
 
@@ -44,6 +52,17 @@ def _read_parquet(source: str | Path, options: ReadOptions) -> Iterator[SourceIt
     from mirror_index.readers.parquet import read_parquet
 
     return read_parquet(source, options)
+
+
+def _rdf_reader(vocabulary: str) -> Reader:
+    # pyoxigraph is needed for RDF only.
+    def read_with(source: str | Path, options: ReadOptions) -> Iterator[SourceItem]:
+        from mirror_index.readers.graph import Vocabulary
+        from mirror_index.readers.ontology import read_rdf
+
+        return read_rdf(source, options, Vocabulary(vocabulary))
+
+    return read_with
 
 
 FORMATS: dict[str, Format] = {
@@ -83,6 +102,38 @@ FORMATS: dict[str, Format] = {
             compressible=False,
         ),
         Format(name="obo", extensions=(".obo",), read=read_obo, options=frozenset(("encoding",))),
+        Format(
+            name="owl",
+            extensions=(".owl",),
+            read=_rdf_reader("owl"),
+            options=frozenset(("languages",)),
+        ),
+        Format(
+            name="skos",
+            extensions=(".skos",),
+            read=_rdf_reader("skos"),
+            options=frozenset(("languages",)),
+        ),
+        Format(
+            name="rdf",
+            extensions=(".rdf", ".ttl", ".nt"),
+            read=_rdf_reader("rdf"),
+            options=frozenset(("languages",)),
+        ),
+        Format(
+            name="obograph",
+            extensions=(".json",),
+            read=read_obograph,
+            options=frozenset(("encoding",)),
+        ),
+        Format(
+            name="rrf",
+            extensions=(".rrf",),
+            read=read_rrf,
+            options=frozenset(("encoding", "languages", "vocabularies")),
+        ),
+        # By what the file begins with: its name ends like that of any table.
+        Format(name="ctd", extensions=(), read=read_ctd, options=frozenset(("encoding",))),
     )
 }
 
@@ -100,7 +151,7 @@ def detect_format(source: str | Path, options: ReadOptions = _DEFAULTS) -> str:
         return options.format
     if str(source) == STDIN:
         return "txt"
-    name = Path(source).name.lower()
+    name = Path(source_file(source)).name.lower()
     plain = name.removesuffix(".gz")
     for entry in FORMATS.values():
         if plain.endswith(entry.extensions):
@@ -110,8 +161,21 @@ def detect_format(source: str | Path, options: ReadOptions = _DEFAULTS) -> str:
                     value=str(source),
                     remedy="Decompress the file first",
                 )
-            return entry.name
+            return _by_content(entry.name, source)
     raise SourceError("the format of the source is unknown", value=str(source), remedy=_known())
+
+
+def _by_content(name: str, source: str | Path) -> str:
+    """Tell the tables apart that are more than rows with a header."""
+    if name not in ("csv", "tsv") or not Path(source).is_file():
+        return name
+    if ".sssom." in Path(source).name.lower():
+        raise SourceError(
+            "SSSOM mappings are no dictionary of their own",
+            value=str(source),
+            remedy="Add them to one as synonyms (--synonyms), or name the format tsv",
+        )
+    return "ctd" if is_ctd(source) else name
 
 
 def read(source: str | Path, options: ReadOptions = _DEFAULTS) -> Iterator[SourceItem]:
@@ -124,7 +188,7 @@ def read(source: str | Path, options: ReadOptions = _DEFAULTS) -> Iterator[Sourc
     each name is kept in memory.
 
     Args:
-        source: a file, or ``-`` for standard input.
+        source: a file, ``-`` for standard input, or a folder of the UMLS (with MRCONSO.RRF).
         options: format, columns and encoding.
 
     Returns:
@@ -135,14 +199,15 @@ def read(source: str | Path, options: ReadOptions = _DEFAULTS) -> Iterator[Sourc
             the format has a header, or without a usable text column.
         UsageError: an option that is unknown or has no meaning for the format.
     """
+    source = source_file(source)
     check_source(source)
     entry = FORMATS[detect_format(source, options)]
     _check_options(entry, source, options)
-    return entry.read(source, options)
+    return with_synonyms(entry.read(source, options), options)
 
 
 def _check_options(entry: Format, source: str | Path, options: ReadOptions) -> None:
-    for name in sorted(_COLUMNS | {"sql", "encoding", "quoting"}):
+    for name in sorted(_CHECKED):
         value = getattr(options, name)
         if value != getattr(_DEFAULTS, name) and name not in entry.options:
             raise UsageError(
@@ -155,6 +220,7 @@ def _check_options(entry: Format, source: str | Path, options: ReadOptions) -> N
 
 def _known() -> str:
     endings = ", ".join(
-        f"{entry.name} ({' '.join(entry.extensions)})" for entry in FORMATS.values()
+        f"{entry.name} ({' '.join(entry.extensions)})" if entry.extensions else entry.name
+        for entry in FORMATS.values()
     )
     return f"Name the format; the formats are: {endings}"

@@ -17,6 +17,7 @@ from typing import cast
 from mirror_index.errors import SourceError, UsageError
 
 STDIN = "-"
+UMLS_FILES = ("MRCONSO.RRF", "MRCONSO.RRF.gz")
 _GZIP_MAGIC = b"\x1f\x8b"
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _PEEK = 65_536
@@ -65,6 +66,17 @@ def id_prefix(source: str | Path) -> str:
     return os.fsencode(name).decode("utf-8", "backslashreplace") + ":"
 
 
+def source_file(source: str | Path) -> str | Path:
+    """Return the file of a source: ``MRCONSO.RRF`` for a folder of the UMLS, else the source."""
+    if str(source) != STDIN and Path(source).is_dir():
+        for inner in ("", "META"):
+            for name in UMLS_FILES:
+                file = Path(source) / inner / name
+                if file.is_file():
+                    return file
+    return source
+
+
 def check_source(source: str | Path) -> None:
     """Refuse what cannot be a source at all.
 
@@ -76,7 +88,9 @@ def check_source(source: str | Path) -> None:
     path = Path(source)
     if path.is_dir():
         raise SourceError(
-            "the source is a folder", value=str(path), remedy="Name one file inside it"
+            "the source is a folder, and not one of the UMLS (with MRCONSO.RRF)",
+            value=str(path),
+            remedy="Name one file inside it",
         )
     if not path.exists():
         raise SourceError("no such file", value=str(path), remedy="Check the path")
@@ -109,6 +123,34 @@ def empty_source(source: str | Path) -> SourceError:
 
 
 @contextmanager
+def open_bytes(source: str | Path) -> Iterator[io.BufferedReader]:
+    """Open a source and yield its bytes, unpacked when they begin like gzip.
+
+    Raises:
+        SourceError: the file cannot be opened or read, or is a broken gzip.
+    """
+    with ExitStack() as stack:
+        binary = _open_binary(source, stack)
+        if peek(binary, source)[:2] == _GZIP_MAGIC:
+            packed = gzip.GzipFile(fileobj=binary, mode="rb")
+            binary = io.BufferedReader(cast(io.RawIOBase, packed), _PEEK)
+        yield binary
+
+
+def read_bytes(source: str | Path) -> bytes:
+    """Return all bytes of a source, unpacked when they begin like gzip.
+
+    Raises:
+        SourceError: the file cannot be opened or read, or is a broken gzip.
+    """
+    with open_bytes(source) as binary:
+        try:
+            return binary.read()
+        except (OSError, EOFError, zlib.error) as error:
+            raise unreadable(source, error) from error
+
+
+@contextmanager
 def text_lines(source: str | Path, encoding: str) -> Iterator[Iterator[Line]]:
     """Open a text source and yield an iterator over its lines; gzip is seen by its first bytes.
 
@@ -121,14 +163,9 @@ def text_lines(source: str | Path, encoding: str) -> Iterator[Iterator[Line]]:
             UTF-8.
         UsageError: no such character encoding.
     """
-    _check_encoding(encoding)
-    with ExitStack() as stack:
-        binary = _open_binary(source, stack)
-        head = _peek(binary, source)
-        if head[:2] == _GZIP_MAGIC:
-            packed = gzip.GzipFile(fileobj=binary, mode="rb")
-            binary = io.BufferedReader(cast(io.RawIOBase, packed), _PEEK)
-            head = _peek(binary, source)
+    check_encoding(encoding)
+    with open_bytes(source) as binary, ExitStack() as stack:
+        head = peek(binary, source)
         if head[:2] in _UTF16_MARKS and codecs.lookup(encoding).name.startswith("utf-8"):
             raise SourceError(
                 "the source begins with the byte order mark of UTF-16",
@@ -142,7 +179,12 @@ def text_lines(source: str | Path, encoding: str) -> Iterator[Iterator[Line]]:
         yield _numbered(text, source)
 
 
-def _check_encoding(encoding: str) -> None:
+def check_encoding(encoding: str) -> None:
+    """Refuse a character encoding that does not exist.
+
+    Raises:
+        UsageError: no such encoding.
+    """
     try:
         io.TextIOWrapper(io.BytesIO(), encoding=encoding)
     except LookupError as error:
@@ -172,7 +214,12 @@ def _standard_input(stack: ExitStack) -> io.BufferedReader:
     return cast(io.BufferedReader, wrapped)
 
 
-def _peek(binary: io.BufferedReader, source: str | Path) -> bytes:
+def peek(binary: io.BufferedReader, source: str | Path) -> bytes:
+    """Return some bytes that come next, none at the end, without taking them.
+
+    Raises:
+        SourceError: they cannot be read.
+    """
     try:
         return binary.peek(_PEEK)
     except (OSError, EOFError, zlib.error) as error:

