@@ -1,18 +1,24 @@
-"""`mirror-index evaluate sts | lexical | retrieval | linking | recall`."""
+"""`mirror-index evaluate sts | lexical | retrieval | linking | recall | compare`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import importlib.util
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from mirror_index.cli import options
+from mirror_index.cli.compare import compare
 from mirror_index.cli.output import print_fields, print_json
-from mirror_index.config import LinkOptions, SearchOptions
+from mirror_index.cli.rankers import collection_ranker, load
+from mirror_index.config import LinkOptions
 from mirror_index.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from mirror_index.evaluation.linking import CurvePoint
 
 ENCODER_OPTIONS = (
     "encoder",
@@ -24,8 +30,6 @@ ENCODER_OPTIONS = (
     "batch_tokens",
     "threads",
 )
-DEPTH = 1000
-"""Hits a query that a collection is asked for when it is evaluated as a retriever."""
 
 
 @click.group("evaluate")
@@ -100,7 +104,9 @@ def retrieval(
         raise UsageError("--hybrid goes with --collection", remedy="Give a collection")
     if collection is not None:
         refuse_given(ENCODER_OPTIONS, "a collection encodes queries with the encoder it holds")
-    ranker = collection_ranker(collection, home, hybrid) if collection else None
+    ranker = None
+    if collection is not None:
+        ranker = collection_ranker(options.find_collection(collection, home), hybrid=hybrid)
     model = None if ranker else load(encoder, values)
     report = evaluate_retrieval(folder, model, split=split, search=ranker)
     if output is not None:
@@ -124,37 +130,15 @@ def refuse_given(names: Sequence[str], why: str) -> None:
             )
 
 
-def load(encoder: str | None, values: dict[str, Any]) -> Any:  # noqa: ANN401 - an encoder, lazily
-    """Load the encoder that the options describe."""
-    from mirror_index.encoding import load_encoder
-
-    return load_encoder(encoder, options.encoder_config(values))
-
-
-def collection_ranker(
-    name: str, home: Path, hybrid: bool
-) -> Callable[[Sequence[str]], list[list[tuple[str, float]]]]:
-    """Return a function from queries to ranked (record id, score) lists of a collection."""
-    from mirror_index.collection import Collection
-
-    folder = options.find_collection(name, home)
-    wishes = SearchOptions(k=DEPTH, hybrid=hybrid)
-
-    def rank(queries: Sequence[str]) -> list[list[tuple[str, float]]]:
-        with Collection.open(folder) as opened:
-            results = opened.search(queries, wishes)
-        # a fused ranking has no score of its own: the rank makes one
-        return [[(hit.id, 1.0 / hit.rank) for hit in hits] for hits in results]
-
-    return rank
-
-
 @command.command("linking")
 @click.argument("collection")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--mention-column", default="mention", show_default=True, help="Column of mentions.")
 @click.option("--gold-column", default="gold_ids", show_default=True, help="Column of gold ids.")
 @click.option("--only", multiple=True, metavar="COLUMN=VALUE", help="Keep rows with this value.")
+@click.option(
+    "--plot", type=click.Path(path_type=Path), help="Draw the risk-coverage curve (a .png file)."
+)
 @options.home
 @options.as_json
 def linking(
@@ -163,6 +147,7 @@ def linking(
     mention_column: str,
     gold_column: str,
     only: tuple[str, ...],
+    plot: Path | None,
     home: Path,
     as_json: bool,
 ) -> None:
@@ -170,13 +155,26 @@ def linking(
     from mirror_index.collection import Collection
     from mirror_index.linking import evaluate_linking, read_gold
 
-    for condition in only:
-        if "=" not in condition:
-            raise UsageError("a condition has no =", value=condition, remedy="--only COLUMN=VALUE")
-    filters = dict(condition.partition("=")[::2] for condition in only)
-    gold = read_gold(file, mention_column, gold_column, filters)
+    gold = read_gold(file, mention_column, gold_column, options.conditions(only))
     with Collection.open(options.find_collection(collection, home)) as opened:
-        show(evaluate_linking(opened, gold, LinkOptions()).to_json(), as_json)
+        report = evaluate_linking(opened, gold, LinkOptions())
+    if plot is not None:
+        draw(report.scores.curve, plot)
+    values = report.to_json()
+    if not as_json:  # a hundred points are nothing to read
+        del values["scores"]["curve"]
+    show(values, as_json)
+
+
+def draw(curve: Sequence[CurvePoint], path: Path) -> None:
+    """Draw a risk-coverage curve, or say what is missing for it."""
+    if importlib.util.find_spec("matplotlib") is None:
+        raise UsageError(
+            "--plot needs matplotlib", value=str(path), remedy="pip install 'mirror-index[plot]'"
+        )
+    from mirror_index.evaluation.plotting import draw_curve
+
+    draw_curve(curve, path)
 
 
 @command.command("recall")
@@ -193,3 +191,6 @@ def recall(collection: str, home: Path, as_json: bool) -> int:
     for problem in report.problems:
         click.echo(f"{problem.where}: {problem.what}. {problem.remedy}", err=True)
     return ExitCode.DONE if report.ok else ExitCode.FAILED
+
+
+command.add_command(compare)

@@ -1,6 +1,14 @@
 """What an encoder, a collection or a linker is worth: similarity, retrieval and linking metrics."""
 
 from mirror_index.evaluation.beir import load_beir
+from mirror_index.evaluation.comparing import (
+    Comparison,
+    MeasureComparison,
+    compare_items,
+    compare_lexical,
+    compare_retrieval,
+    compare_sts,
+)
 from mirror_index.evaluation.intervals import (
     Interval,
     PairedDifference,
@@ -26,8 +34,10 @@ from mirror_index.evaluation.retrieval import (
 from mirror_index.evaluation.sts import StsReport, evaluate_lexical, evaluate_sts, pearson, spearman
 
 __all__ = [
+    "Comparison",
     "Interval",
     "LinkingScores",
+    "MeasureComparison",
     "PairedDifference",
     "Prediction",
     "RetrievalReport",
@@ -35,6 +45,10 @@ __all__ = [
     "bootstrap_mean",
     "bootstrap_statistic",
     "canonical_id",
+    "compare_items",
+    "compare_lexical",
+    "compare_retrieval",
+    "compare_sts",
     "evaluate_lexical",
     "evaluate_retrieval",
     "evaluate_sts",

@@ -86,15 +86,13 @@ def evaluate_retrieval(
         UsageError: both or neither of `encoder` and `search` were given.
         SourceError: see `load_beir`; or `search` found only ids that are no documents.
     """
+    ranker = encoder if search is None else search
+    if ranker is None or (encoder is not None and search is not None):
+        raise UsageError(
+            "retrieval needs either an encoder or a search", remedy="Give exactly one of the two"
+        )
     data = load_beir(folder, split)
-    texts = list(data.queries.values())
-    search = _search_of(data, encoder, search)
-    rankings = search(texts)
-    _require_documents(data, rankings)
-    run = {
-        query_id: [pair for pair in ranking if pair[0] != query_id or not ignore_identical_ids]
-        for query_id, ranking in zip(data.queries, rankings, strict=True)
-    }
+    run = rank_corpus(data, ranker, ignore_identical_ids=ignore_identical_ids)
     scores = score_run(data.qrels, run)
     means = {name: bootstrap_mean(list(by_query.values())) for name, by_query in scores.items()}
     return RetrievalReport(
@@ -105,6 +103,27 @@ def evaluate_retrieval(
         run=run,
         **means,
     )
+
+
+def rank_corpus(
+    data: RetrievalData,
+    ranker: EncoderLike | Search,
+    *,
+    ignore_identical_ids: bool = True,
+) -> dict[str, Ranking]:
+    """Return the ranking of each query: exact and dense by an encoder, or whatever a search finds.
+
+    Raises:
+        SourceError: the search found only ids that are no documents.
+    """
+    texts = list(data.queries.values())
+    search = ranker if callable(ranker) else _dense_search(data, ranker)
+    rankings = search(texts)
+    _require_documents(data, rankings)
+    return {
+        query_id: [pair for pair in ranking if pair[0] != query_id or not ignore_identical_ids]
+        for query_id, ranking in zip(data.queries, rankings, strict=True)
+    }
 
 
 def score_run(qrels: Mapping[str, Mapping[str, int]], run: Run) -> dict[str, dict[str, float]]:
@@ -181,13 +200,7 @@ def write_trec_run(path: str | Path, run: Run, *, tag: str = "mirror-index") -> 
                 file.write(f"{query_id} Q0 {doc} {rank} {score:.6f} {tag}\n")
 
 
-def _search_of(data: RetrievalData, encoder: EncoderLike | None, search: Search | None) -> Search:
-    if search is not None and encoder is None:
-        return search
-    if search is not None or encoder is None:
-        raise UsageError(
-            "retrieval needs either an encoder or a search", remedy="Give exactly one of the two"
-        )
+def _dense_search(data: RetrievalData, encoder: EncoderLike) -> Search:
     ids = list(data.documents)
     documents = encoder.encode(list(data.documents.values()))
     return lambda texts: rank_dense(encoder.encode(texts), documents, ids, _DEPTH)

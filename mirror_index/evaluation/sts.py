@@ -49,6 +49,32 @@ class StsReport:
         return asdict(self)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedPairs:
+    """Pairs of texts with the similarity people gave them.
+
+    Attributes:
+        file: name of the file they come from.
+        left: first text of each pair.
+        right: second text of each pair.
+        gold: (n,) float64 judgements.
+    """
+
+    file: str
+    left: Sequence[str]
+    right: Sequence[str]
+    gold: FloatVector
+
+    def cosines(self, encoder: EncoderLike) -> FloatVector:
+        """Return the (n,) float64 cosines of the pairs; each distinct text is encoded once."""
+        row_of = {text: row for row, text in enumerate(dict.fromkeys((*self.left, *self.right)))}
+        vectors = encoder.encode(list(row_of)).astype(np.float64)
+        first = vectors[[row_of[text] for text in self.left]]
+        second = vectors[[row_of[text] for text in self.right]]
+        cosines: FloatVector = np.einsum("ij,ij->i", first, second)
+        return cosines
+
+
 def evaluate_sts(
     path: str | Path,
     encoder: EncoderLike,
@@ -71,15 +97,7 @@ def evaluate_sts(
         SourceError: an absent column, an empty text, a score that is no finite number (the line is
             named), fewer than two pairs, or scores that are all equal.
     """
-    if len(columns) != 3:
-        raise UsageError(
-            "three columns are needed",
-            value=tuple(columns),
-            remedy="Name the two text columns and the score column",
-        )
-    table = Table(path)
-    require_columns(table, columns)
-    return _evaluate(table, encoder, columns, samples, seed)
+    return _evaluate(read_sts(path, columns), encoder, samples, seed)
 
 
 def evaluate_lexical(
@@ -90,8 +108,34 @@ def evaluate_lexical(
     Raises:
         SourceError: as for `evaluate_sts`.
     """
-    table = Table(path, header=LEXICAL_COLUMNS)
-    return _evaluate(table, encoder, LEXICAL_COLUMNS, samples, seed)
+    return _evaluate(read_lexical(path), encoder, samples, seed)
+
+
+def read_sts(path: str | Path, columns: Sequence[str] = ("s1", "s2", "score")) -> JudgedPairs:
+    """Read judged pairs from a TSV or CSV file with a header.
+
+    Raises:
+        UsageError: not three column names.
+        SourceError: as for `evaluate_sts`.
+    """
+    if len(columns) != 3:
+        raise UsageError(
+            "three columns are needed",
+            value=tuple(columns),
+            remedy="Name the two text columns and the score column",
+        )
+    table = Table(path)
+    require_columns(table, columns)
+    return _judged_pairs(table, columns)
+
+
+def read_lexical(path: str | Path) -> JudgedPairs:
+    """Read judged pairs from a file without a header whose rows are ``word, word, score``.
+
+    Raises:
+        SourceError: as for `evaluate_sts`.
+    """
+    return _judged_pairs(Table(path, header=LEXICAL_COLUMNS), LEXICAL_COLUMNS)
 
 
 def spearman(left: FloatVector, right: FloatVector) -> float:
@@ -114,9 +158,7 @@ def average_ranks(values: FloatVector) -> FloatVector:
     return ranks
 
 
-def _evaluate(
-    table: Table, encoder: EncoderLike, columns: Sequence[str], samples: int, seed: int
-) -> StsReport:
+def _judged_pairs(table: Table, columns: Sequence[str]) -> JudgedPairs:
     left_column, right_column, score_column = columns
     left: list[str] = []
     right: list[str] = []
@@ -132,28 +174,23 @@ def _evaluate(
             value=f"{gold.size} pairs",
             where=table.name,
         )
-    cosines = _cosines(encoder, left, right)
+    return JudgedPairs(file=table.name, left=left, right=right, gold=gold)
+
+
+def _evaluate(pairs: JudgedPairs, encoder: EncoderLike, samples: int, seed: int) -> StsReport:
+    cosines = pairs.cosines(encoder)
+    rho, r = (
+        bootstrap_statistic(statistic, cosines, pairs.gold, samples=samples, seed=seed)
+        for statistic in (spearman, pearson)
+    )
     return StsReport(
-        file=table.name,
-        n=int(gold.size),
-        spearman=bootstrap_statistic(spearman, cosines, gold, samples=samples, seed=seed).scaled(
-            100.0
-        ),
-        pearson=bootstrap_statistic(pearson, cosines, gold, samples=samples, seed=seed).scaled(
-            100.0
-        ),
+        file=pairs.file,
+        n=int(pairs.gold.size),
+        spearman=rho.scaled(100.0),
+        pearson=r.scaled(100.0),
         mean_cosine=float(cosines.mean()),
         encoder=encoder.fingerprint,
     )
-
-
-def _cosines(encoder: EncoderLike, left: Sequence[str], right: Sequence[str]) -> FloatVector:
-    row_of = {text: row for row, text in enumerate(dict.fromkeys((*left, *right)))}
-    vectors = encoder.encode(list(row_of)).astype(np.float64)
-    first = vectors[[row_of[text] for text in left]]
-    second = vectors[[row_of[text] for text in right]]
-    cosines: FloatVector = np.einsum("ij,ij->i", first, second)
-    return cosines
 
 
 def _text(row: TableRow, column: str, file: str) -> str:
