@@ -14,6 +14,7 @@ from mirror_index.cli.output import BarReporter, report_change
 @click.command("add")
 @click.argument("collection")
 @click.argument("source")
+@options.vectors
 @options.running
 @options.taking
 @options.reading
@@ -49,6 +50,7 @@ def change(
         source,
         options.find_collection(collection, home),
         update=update,
+        vectors=values.pop("vectors", None),
         read_options=options.read_options(values),
         encoder_config=options.encoder_config(values),
         reporter=BarReporter(),

@@ -16,7 +16,11 @@ from mirror_index.cli.output import print_json, print_table
 @options.home
 @options.as_json
 def command(collection: str, limit: int | None, home: Path, as_json: bool) -> None:
-    """List the records of COLLECTION that its encoder reads only in part or with unknown tokens."""
+    """List the records of COLLECTION that its encoder does not read as they are.
+
+    That is only in part, with unknown tokens, or exactly like another text, which then no search
+    can tell from it.
+    """
     from mirror_index.collection import Collection
 
     with Collection.open(options.find_collection(collection, home)) as opened:
@@ -28,6 +32,7 @@ def command(collection: str, limit: int | None, home: Path, as_json: bool) -> No
                 "unknown": row.unknown,
                 "line": row.line,
                 "text": row.text,
+                "collides_with": row.collides_with,
             }
             for row in opened.audit(limit)
         ]
@@ -35,7 +40,7 @@ def command(collection: str, limit: int | None, home: Path, as_json: bool) -> No
         for row in rows:
             print_json(row)
     else:
-        header = ["id", "tokens", "truncated", "unknown", "line", "text"]
+        header = ["id", "tokens", "truncated", "unknown", "line", "text", "collides_with"]
         print_table(header, [[_cell(row[key]) for key in header] for row in rows])
 
 

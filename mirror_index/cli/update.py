@@ -14,6 +14,7 @@ from mirror_index.cli.add import change
 @click.command("update")
 @click.argument("collection")
 @click.argument("source")
+@options.vectors
 @options.running
 @options.taking
 @options.reading

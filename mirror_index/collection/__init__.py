@@ -1,7 +1,21 @@
 """A collection: one folder that holds records, their vectors, an index, and their encoder."""
 
 from mirror_index.collection.collection import Collection
-from mirror_index.collection.report import ChangeReport, Problem, TextAudit, VerifyReport
+from mirror_index.collection.report import (
+    ChangeReport,
+    CommittedState,
+    Problem,
+    TextAudit,
+    VerifyReport,
+)
 from mirror_index.store.concepts import StoredName
 
-__all__ = ["ChangeReport", "Collection", "Problem", "StoredName", "TextAudit", "VerifyReport"]
+__all__ = [
+    "ChangeReport",
+    "Collection",
+    "CommittedState",
+    "Problem",
+    "StoredName",
+    "TextAudit",
+    "VerifyReport",
+]

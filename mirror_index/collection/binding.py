@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,10 +15,11 @@ from mirror_index.vectors import EncoderLike, FloatMatrix
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundEncoder:
-    """A saved encoder: its folder in the collection, file hashes, and canary vectors."""
+    """A saved encoder: its folder in the collection, file hashes, and canary texts and vectors."""
 
     folder: str
     files: Mapping[str, str]
+    texts: Sequence[str]
     canaries: FloatMatrix
 
     def store(self, store: WriteStore) -> None:
@@ -29,7 +30,7 @@ class BoundEncoder:
             "INSERT INTO canaries (text, vector, checksum) VALUES (?, ?, ?)",
             (
                 (text, data, checksum((text, data)))
-                for text, data in zip(CANARIES, _bytes_of(self.canaries), strict=True)
+                for text, data in zip(self.texts, _bytes_of(self.canaries), strict=True)
             ),
         )
 
@@ -46,8 +47,12 @@ def write_encoder(encoder: EncoderLike, folder: Path, name: str) -> BoundEncoder
         export(target)
     durable.sync_tree(target)
     durable.sync_folder(folder)
+    texts: Sequence[str] = getattr(encoder, "probe_texts", CANARIES)
     return BoundEncoder(
-        folder=name, files=hash_tree(target), canaries=encoder.encode(list(CANARIES))
+        folder=name,
+        files=hash_tree(target),
+        texts=texts,
+        canaries=encoder.encode(list(texts)),
     )
 
 

@@ -7,6 +7,7 @@ SQLite transaction.
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -16,26 +17,24 @@ from mirror_index.collection import housekeeping
 from mirror_index.collection.approximation import AnnState, make_ann
 from mirror_index.collection.binding import BoundEncoder, write_encoder
 from mirror_index.collection.collisions import count_collisions
+from mirror_index.collection.foresight import Foresight
 from mirror_index.collection.intake import Intake, Window, refuse_truncated, text_rows
-from mirror_index.collection.overwriting import old_state_is_sound
-from mirror_index.collection.probes import check_fingerprint
 from mirror_index.collection.report import ChangeReport
 from mirror_index.collection.starting import (
+    SYNC,
+    UPDATE,
     ChangeOptions,
     choose_target,
     now,
-    require_generation,
-    writing,
 )
+from mirror_index.collection.syncing import refuse_blind_removal
 from mirror_index.config import IndexSpec, OnTruncate
-from mirror_index.errors import CollectionError
 from mirror_index.index.vectorfile import VectorWriter, chunk_digest, map_rows
 from mirror_index.names import NAME_KEY_VERSION
 from mirror_index.progress import Advance
 from mirror_index.records import SourceItem
-from mirror_index.store import committing, deleting
+from mirror_index.store import committing, compacting, counting, deleting, undo
 from mirror_index.store.generations import Generation
-from mirror_index.store.locking import writer_lock
 from mirror_index.store.staging import Staging
 from mirror_index.store.writing import WriteStore
 from mirror_index.vectors import EncoderLike
@@ -73,13 +72,23 @@ class Change:
         self._encoder = encoder
         self._options = options
         self._current = store.generation()
-        self._target = choose_target(self._current, encoder, fresh=fresh, sound=sound)
         self._spec = spec or IndexSpec(**(store.meta("index_spec") or {}))
+        self._target = choose_target(
+            self._current, encoder, self._spec.dtype, fresh=fresh, sound=sound
+        )
+        self._foresight = Foresight(
+            folder,
+            self._spec,
+            dim=encoder.dim,
+            stored=self._target.base,
+            expected=options.expected,
+            reporter=options.reporter,
+        )
         self._number = 1 if self._current is None else self._current.number + 1
         self._staging = Staging(
             store.connection,
             policy=options.on_duplicate,
-            upsert=options.verb == "update",
+            upsert=options.verb in (UPDATE, SYNC),
             fresh=self._target.fresh,
         )
         self._encoded = 0
@@ -90,11 +99,14 @@ class Change:
         first = self._recover_pending()
         reporter = self._options.reporter
         with VectorWriter(self._folder, self._target.file, self._encoder.dim, first) as vectors:
+            self._foresight.check()
             bound = self._bind_encoder()
             with reporter.stage("encode") as advance:
                 for window in Intake(self._staging).windows(items):
                     self._take(window, vectors, advance)
             rows = vectors.next_row
+        if self._options.verb == SYNC:
+            refuse_blind_removal(self._store.connection, self._options)
         ann = self._make_ann(rows)
         report = self._commit(rows, bound, ann)
         housekeeping.remove_leftovers(self._folder, self._store.generation())
@@ -131,11 +143,19 @@ class Change:
         texts = {record.hash: record.text for record in window.records if record.hash in hashes}
         fresh = [text for hash_, text in texts.items() if hash_ not in known]
         fresh.sort(key=len)
+        started = time.perf_counter()
         for start in range(0, len(fresh), ENCODE_CHUNK):
             part = fresh[start : start + ENCODE_CHUNK]
             self._encode(part, vectors)
             advance(len(part))
         advance(len(texts) - len(fresh))
+        self._foresight.window(
+            texts=len(texts),
+            encoded=len(fresh),
+            seconds=time.perf_counter() - started,
+            text_bytes=sum(len(text.encode()) for text in texts.values()),
+            records=len(window.records),
+        )
 
     def _encode(self, texts: Sequence[str], vectors: VectorWriter) -> None:
         encoded = self._encoder.encode_audited(texts)
@@ -164,37 +184,62 @@ class Change:
         used = self._staging.texts_used()
         with self._store.transaction() as connection:
             deleting.begin_touching(connection)
-            if self._target.fresh:
-                committing.clear_records(connection)
-            if self._target.renewed:
-                committing.clear_texts(connection)
-            committing.take_pending(connection, self._number)
-            applied = committing.apply_staged(connection, self._number, self._options.source)
-            if self._options.on_truncate is OnTruncate.ERROR:  # of earlier runs, for one
-                refuse_truncated(committing.truncated_texts(connection), self._staging)
-            committing.settle(connection)
-            if bound is not None:
-                bound.store(self._store)
-            self._note_source()
-            generation = self._generation(rows, bound, ann, committing.totals(connection))
+            if self._current is None or self._target.fresh:
+                applied = self._replace_all(connection, bound)
+                totals = counting.totals(connection)
+            else:
+                with undo.noted(connection, self._number):
+                    taken = committing.take_pending(connection, self._number)
+                    applied, dead = self._apply(connection)
+                totals = counting.totals_after(connection, self._current, taken=taken, dead=dead)
+                counting.require_sum(self._current, totals, applied.added - applied.deleted)
+            generation = self._generation(rows, bound, ann, totals)
             report = self._report(applied, generation, before, used)
             details = {**generation.details, "report": report.to_json()}
             committing.write_generation(connection, replace(generation, details=details))
         return replace(report, seconds=time.perf_counter() - self._started)
 
+    def _replace_all(
+        self, connection: sqlite3.Connection, bound: BoundEncoder | None
+    ) -> committing.Applied:
+        undo.forget(connection)
+        committing.clear_records(connection)
+        if self._target.renewed:
+            committing.clear_texts(connection)
+        committing.take_pending(connection, self._number)
+        applied, _ = self._apply(connection)
+        if bound is not None:
+            bound.store(self._store)
+        return applied
+
+    def _apply(self, connection: sqlite3.Connection) -> tuple[committing.Applied, int]:
+        """Apply what is staged; return what that did, and how many more texts are unused."""
+        gone = 0
+        if self._options.verb == SYNC:
+            gone = deleting.drop_unstaged(connection)
+        applied = committing.apply_staged(connection, self._number, self._options.source)
+        if self._options.on_truncate is OnTruncate.ERROR:  # of earlier runs, for one
+            refuse_truncated(committing.truncated_texts(connection), self._staging)
+        dead = committing.settle(connection)
+        self._note_source()
+        return replace(applied, deleted=applied.deleted + gone), dead
+
     def _note_source(self) -> None:
-        sources = [] if self._target.fresh else list(self._store.meta("sources") or [])
+        anew = self._target.fresh or self._options.verb == SYNC
+        sources = [] if anew else list(self._store.meta("sources") or [])
         source = self._options.source
         if source is not None and source not in sources:
             sources.append(source)
         self._store.set_meta("sources", sources)
-        self._store.set_meta("index_spec", {"kind": self._spec.kind, "recall": self._spec.recall})
+        self._store.set_meta("index_spec", self._spec.to_json())
         if self._target.fresh:
             self._store.set_meta("created_at", now())
-            self._store.set_meta("name_key_version", NAME_KEY_VERSION)
+        elif self._store.meta("name_key_version") != NAME_KEY_VERSION:
+            compacting.key_names_again(self._store.connection)
+        self._store.set_meta("name_key_version", NAME_KEY_VERSION)
 
     def _generation(
-        self, rows: int, bound: BoundEncoder | None, ann: AnnState, totals: committing.Totals
+        self, rows: int, bound: BoundEncoder | None, ann: AnnState, totals: counting.Totals
     ) -> Generation:
         if bound is not None:
             folder = bound.folder
@@ -220,7 +265,7 @@ class Change:
             encoder_fingerprint=self._encoder.fingerprint,
             encoder_folder=folder,
             dim=self._encoder.dim,
-            details=committing.side_counts(self._store.connection),
+            details=counting.side_counts(self._store.connection),
         )
 
     def _report(
@@ -249,42 +294,3 @@ class Change:
             collisions=count_collisions(self._folder, self._store.connection, generation, before),
             records=generation.live_records,
         )
-
-
-def build(
-    folder: Path,
-    items: Iterable[SourceItem],
-    encoder: EncoderLike,
-    options: ChangeOptions,
-    *,
-    spec: IndexSpec,
-    overwrite: bool,
-    timeout: float,
-) -> ChangeReport:
-    """Build a collection, or go on with a build that was interrupted; see `Collection.build`."""
-    with writer_lock(folder, timeout):
-        sound = old_state_is_sound(folder) if overwrite else True
-        with WriteStore(folder) as store:
-            if store.generation() is not None and not overwrite:
-                raise CollectionError(
-                    "there is a collection here already",
-                    where=str(folder),
-                    remedy="Add to it, choose another folder, or build with overwrite",
-                )
-            change = Change(folder, store, encoder, options, spec=spec, fresh=True, sound=sound)
-            return change.run(items)
-
-
-def change(
-    folder: Path,
-    items: Iterable[SourceItem],
-    encoder: EncoderLike,
-    options: ChangeOptions,
-    *,
-    timeout: float,
-) -> ChangeReport:
-    """Add to or update a finished collection; see `Collection.add` and `Collection.update`."""
-    with writing(folder, timeout) as store:
-        current = require_generation(store, folder)
-        check_fingerprint(encoder, current.encoder_fingerprint, current.dim, str(folder))
-        return Change(folder, store, encoder, options).run(items)

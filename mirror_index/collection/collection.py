@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from mirror_index.collection.reader import CollectionReader
-from mirror_index.collection.report import ChangeReport, VerifyReport
+from mirror_index.collection.report import ChangeReport, CommittedState, VerifyReport
 from mirror_index.config import IndexSpec, OnDuplicate, OnTruncate
 from mirror_index.progress import SILENT, Reporter
-from mirror_index.records import SourceItem
+from mirror_index.records import SourceItem, SourceSize
 from mirror_index.store.layout import Json
 from mirror_index.vectors import EncoderLike
 
@@ -41,6 +41,7 @@ class Collection(CollectionReader):
         on_truncate: OnTruncate = OnTruncate.REPORT,
         overwrite: bool = False,
         source: str | None = None,
+        expected: SourceSize | None = None,
         reporter: Reporter = SILENT,
         timeout: float = 0.0,
     ) -> Collection:
@@ -58,16 +59,18 @@ class Collection(CollectionReader):
             overwrite: replace a finished collection. The old state stays readable until the new one
                 commits.
             source: where the items come from, for the record.
+            expected: how many items there are, as far as that is known; what cannot be done with
+                them is then refused before anything is encoded, else as soon as they are read.
             reporter: receives progress.
             timeout: seconds to wait for another writer.
 
         Raises:
-            CollectionError: the folder is not free, an id conflict, or a truncated text when
-                forbidden.
+            CollectionError: the folder is not free, an id conflict, a truncated text when
+                forbidden, or too little disk or memory.
             CollectionBusyError: another writer holds the collection.
             UsageError: an index kind that cannot be built.
         """
-        from mirror_index.collection import changing, housekeeping, starting
+        from mirror_index.collection import housekeeping, starting, verbs
 
         folder = Path(folder)
         starting.check_spec(spec, encoder.dim)
@@ -77,9 +80,10 @@ class Collection(CollectionReader):
             on_duplicate=on_duplicate,
             on_truncate=on_truncate,
             source=source,
+            expected=expected,
             reporter=reporter,
         )
-        report = changing.build(
+        report = verbs.build(
             folder, items, encoder, options, spec=spec, overwrite=overwrite, timeout=timeout
         )
         # Queries go through the stored copy, so that they score as they will after reopening.
@@ -131,6 +135,50 @@ class Collection(CollectionReader):
         """
         return self._change("update", items, on_duplicate, on_truncate, source, reporter, timeout)
 
+    def sync(
+        self,
+        items: Iterable[SourceItem],
+        *,
+        on_duplicate: OnDuplicate = OnDuplicate.ERROR,
+        on_truncate: OnTruncate = OnTruncate.REPORT,
+        source: str | None = None,
+        allow_empty: bool = False,
+        allow_quarantine: bool = False,
+        reporter: Reporter = SILENT,
+        timeout: float = 0.0,
+    ) -> ChangeReport:
+        """Make the collection equal to `items`: add, replace and remove, in one commit.
+
+        Only texts without a vector are encoded. Records with the same content stay as they are,
+        with the line number they were first read at. Quarantined rows of earlier sources go.
+
+        Args:
+            items: everything the collection is to hold.
+            on_duplicate: about an id that comes twice among `items`.
+            on_truncate: whether texts longer than the encoder reads fail the sync.
+            source: where the items come from, for the record.
+            allow_empty: let a source without a record empty the collection.
+            allow_quarantine: remove records also when rows of the source could not be read.
+            reporter: receives progress.
+            timeout: seconds to wait for another writer.
+
+        Raises:
+            CollectionError: an id conflict within `items`, a truncated text when forbidden, or a
+                removal that is not allowed; nothing is changed then.
+            CollectionBusyError: another writer holds the collection.
+        """
+        return self._change(
+            "sync",
+            items,
+            on_duplicate,
+            on_truncate,
+            source,
+            reporter,
+            timeout,
+            allow_empty=allow_empty,
+            allow_quarantine=allow_quarantine,
+        )
+
     def _change(
         self,
         verb: str,
@@ -140,8 +188,9 @@ class Collection(CollectionReader):
         source: str | None,
         reporter: Reporter,
         timeout: float,
+        **allowed: Any,  # noqa: ANN401 - fields of ChangeOptions
     ) -> ChangeReport:
-        from mirror_index.collection import changing, starting
+        from mirror_index.collection import starting, verbs
 
         options = starting.ChangeOptions(
             verb=verb,
@@ -149,10 +198,9 @@ class Collection(CollectionReader):
             on_truncate=on_truncate,
             source=source,
             reporter=reporter,
+            **allowed,
         )
-        self.last_change = changing.change(
-            self.folder, items, self.encoder, options, timeout=timeout
-        )
+        self.last_change = verbs.change(self.folder, items, self.encoder, options, timeout=timeout)
         return self.last_change
 
     def delete(
@@ -191,6 +239,29 @@ class Collection(CollectionReader):
         self.last_change = shrinking.compact(
             self.folder, lambda: self.encoder, reporter, timeout=timeout
         )
+        return self.last_change
+
+    def history(self) -> list[CommittedState]:
+        """Return all committed states, the newest first, and which can be returned to."""
+        from mirror_index.collection.history import committed_states
+
+        with self._reading() as view:
+            return committed_states(view.store.connection)
+
+    def rollback(self, generation: int, *, timeout: float = 0.0) -> ChangeReport:
+        """Return to an earlier committed state, as one new commit that can be undone as well.
+
+        Records, concepts, names, quarantined rows and sources are as they were. Nothing is encoded:
+        vectors stay until the collection is compacted, which ends the history, as does overwriting.
+        Documents of `save_state` stay as they are, those of `commit_document` go back.
+
+        Raises:
+            UsageError: there is no such state, or it can no longer be returned to.
+            CollectionBusyError: another writer holds the collection.
+        """
+        from mirror_index.collection import history
+
+        self.last_change = history.roll_back(self.folder, generation, timeout=timeout)
         return self.last_change
 
     def save_state(self, key: str, value: Json, *, timeout: float = 10.0) -> None:

@@ -14,7 +14,7 @@ from mirror_index.index.exact import rescore
 from mirror_index.index.vectorfile import map_rows
 from mirror_index.store.committing import collisions
 from mirror_index.store.generations import Generation
-from mirror_index.vectors import FloatMatrix
+from mirror_index.vectors import UnitRows
 
 _EQUAL = 1.0 - 1e-6
 _REACH = 2e-3
@@ -36,30 +36,35 @@ def count_collisions(
     return sum(equal_to_earlier(vectors, rows, first_row) for rows in groups)
 
 
-def equal_to_earlier(vectors: FloatMatrix, rows: Sequence[int], before: int) -> int:
+def equal_to_earlier(vectors: UnitRows, rows: Sequence[int], before: int) -> int:
     """Count rows from `before` on that equal an earlier row of their group.
-
-    A row is compared with the leaders (rows that equal no earlier one) in the cells around it, not
-    with all: rows within `_REACH` of each other are so along every axis as well. That bounds the
-    work where the whole collection is one group, as with vectors without a negative component.
 
     Args:
         vectors: (n, dim) float32 unit rows.
         rows: ascending row numbers of one group.
         before: first row that counts.
     """
-    count = 0
+    return sum(row >= before for row, _ in equal_pairs(vectors, rows))
+
+
+def equal_pairs(vectors: UnitRows, rows: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield each row of a group that equals an earlier one, and the first that it equals.
+
+    A row is compared with the leaders (rows that equal no earlier one) in the cells around it, not
+    with all: rows within `_REACH` of each other are so along every axis as well. That bounds the
+    work where the whole collection is one group, as with vectors without a negative component.
+    """
     leaders: dict[Cell, list[int]] = {}
     for row, place in zip(rows, _places(vectors, rows), strict=True):
-        near = [leader for cell in _around(place) for leader in leaders.get(cell, ())]
-        if not near or not bool(np.any(rescore(vectors[row], vectors[near]) >= _EQUAL)):
+        near = sorted(leader for cell in _around(place) for leader in leaders.get(cell, ()))
+        equal = rescore(vectors[row], vectors[near]) >= _EQUAL if near else np.empty(0, np.bool_)
+        if not bool(np.any(equal)):
             leaders.setdefault(_cell(place), []).append(row)
-        elif row >= before:
-            count += 1
-    return count
+        else:
+            yield row, near[int(np.argmax(equal))]
 
 
-def _places(vectors: FloatMatrix, rows: Sequence[int]) -> Iterator[list[float]]:
+def _places(vectors: UnitRows, rows: Sequence[int]) -> Iterator[list[float]]:
     """Yield the coordinates of rows on a few random axes of length 1, in cells."""
     axes: NDArray[np.float64] = np.random.default_rng(0).standard_normal((vectors.shape[1], _AXES))
     axes /= np.linalg.norm(axes, axis=0) * _CELL

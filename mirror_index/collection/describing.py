@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from mirror_index.collection.view import View
-from mirror_index.store.layout import ANN, DATABASE, FORMAT_VERSION, VECTORS
+from mirror_index.index.vectorfile import dtype_of
+from mirror_index.store.auditing import audit_counts
+from mirror_index.store.layout import ANN, DATABASE, VECTORS
 
 
 def describe(folder: Path, view: View) -> dict[str, Any]:
@@ -15,7 +17,7 @@ def describe(folder: Path, view: View) -> dict[str, Any]:
     return {
         "name": folder.resolve().name,
         "path": str(folder.resolve()),
-        "format_version": FORMAT_VERSION,
+        "format_version": store.format_version(),
         "generation": generation.number,
         "created_at": store.meta("created_at"),
         "committed_at": generation.committed_at,
@@ -26,8 +28,8 @@ def describe(folder: Path, view: View) -> dict[str, Any]:
         "dead_texts": generation.dead_texts,
         "concepts": generation.concepts,
         "dim": generation.dim,
-        "dtype": "float32",
-        **store.audit_counts(),
+        "dtype": dtype_of(generation.vector_file).value,
+        **audit_counts(store.connection),
         "index": {
             "kind": generation.ann_kind,
             "rows": generation.ann_rows,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mirror_index.collection import probes
+from mirror_index.collection.unencoded import load_unencoded
 from mirror_index.collection.view import View
 from mirror_index.store.generations import Generation
 from mirror_index.vectors import EncoderLike
@@ -58,7 +59,10 @@ class EncoderSlot:
 
 
 def load_own(folder: Path, generation: Generation) -> EncoderLike:
-    """Load the query-time copy of the encoder that lies in the collection."""
+    """Load the query-time copy of the encoder that lies in the collection, or what stands in."""
+    unencoded = load_unencoded(folder / generation.encoder_folder)
+    if unencoded is not None:
+        return unencoded
     from mirror_index.encoding import load_query_encoder  # the runtime loads with the first query
 
     encoder: EncoderLike = load_query_encoder(folder / generation.encoder_folder)

@@ -16,6 +16,7 @@ from typing import Self
 import numpy as np
 
 from mirror_index.collection.encoders import EncoderSlot
+from mirror_index.collection.nearest import KeyedNames, NearestTexts, nearest_texts
 from mirror_index.collection.report import TextAudit
 from mirror_index.collection.searching import Search
 from mirror_index.collection.view import View
@@ -27,7 +28,7 @@ from mirror_index.store import concepts as stored_concepts
 from mirror_index.store.concepts import StoredName
 from mirror_index.store.layout import DATABASE, Json
 from mirror_index.store.reading import ReadStore
-from mirror_index.vectors import EncoderLike, FloatMatrix, check_unit_rows
+from mirror_index.vectors import EncoderLike, FloatMatrix, IntVector, check_unit_rows
 
 
 class CollectionReader:
@@ -208,7 +209,7 @@ class CollectionReader:
                     f"the names were keyed by version {version} of the rules, this is "
                     f"{NAME_KEY_VERSION}",
                     where=str(self.folder),
-                    remedy="Run `mirror-index compact`, which keys them again",
+                    remedy="Run `mirror-index repair`; a change or a compact keys them again too",
                 )
             return stored_concepts.names_by_key(view.store.connection, keys)
 
@@ -220,6 +221,22 @@ class CollectionReader:
                 yield from stored_concepts.iterate_names(store.connection)
         finally:
             store.close()
+
+    def keyed_names(self) -> KeyedNames:
+        """Return the names of live concepts with their keys, all of one committed state."""
+        with self._reading() as view:
+            return KeyedNames(
+                generation=view.generation.number,
+                texts=view.generation.live_texts,
+                names=stored_concepts.keyed_names(view.store.connection),
+            )
+
+    def nearest_texts(
+        self, vectors: FloatMatrix, k: int, rows: IntVector | None = None
+    ) -> NearestTexts:
+        """Return the rows nearest to each of some unit vectors; see `nearest.nearest_texts`."""
+        with self._reading() as view:
+            return nearest_texts(view, vectors, k, rows)
 
     def concepts(self, ids: Iterable[str]) -> dict[str, Concept]:
         """Return concepts by id or alternative id, under the id asked for, without their names.
@@ -265,19 +282,14 @@ class CollectionReader:
             ]
 
     def audit(self, limit: int | None = None) -> list[TextAudit]:
-        """Return the records whose text was truncated or holds unknown tokens, in id order."""
+        """Return the records whose text was read in part, with unknown tokens, or like another's.
+
+        They come in id order; see `TextAudit`.
+        """
+        from mirror_index.collection.auditing import audit  # not on the path of a search
+
         with self._reading() as view:
-            return [
-                TextAudit(
-                    record_id=row[0],
-                    text=row[1],
-                    tokens=row[2],
-                    truncated=bool(row[3]),
-                    unknown=bool(row[4]),
-                    line=row[5],
-                )
-                for row in view.store.audited(limit)
-            ]
+            return audit(view, limit)
 
 
 def _valid(text: str) -> str:

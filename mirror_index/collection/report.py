@@ -12,7 +12,7 @@ class ChangeReport:
     """What one change did, in numbers.
 
     Attributes:
-        verb: build, add, update, delete or compact.
+        verb: build, add, update, sync, delete, rollback, compact or repair.
         generation: number of the committed state.
         added: records that are new.
         updated: records that were replaced.
@@ -47,6 +47,39 @@ class ChangeReport:
     collisions: int = 0
     records: int = 0
     seconds: float = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommittedState:
+    """One committed state of a collection.
+
+    Attributes:
+        generation: its number.
+        committed_at: time in UTC, ISO 8601.
+        verb: the change that made it.
+        source: what that change read, None when it read nothing.
+        records: records it holds.
+        texts: distinct texts in use.
+        concepts: concepts it holds.
+        counts: what the change did: added, updated, deleted, unchanged, skipped, quarantined.
+        returned_to: the generation a rollback went back to, None for any other change.
+        reachable: whether `rollback` can go back to it; the current state counts as reachable.
+    """
+
+    generation: int
+    committed_at: str
+    verb: str
+    source: str | None
+    records: int
+    texts: int
+    concepts: int
+    counts: dict[str, int]
+    returned_to: int | None
+    reachable: bool
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -99,7 +132,17 @@ class VerifyReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextAudit:
-    """How the encoder read the text of a record, and where the record came from."""
+    """How the encoder read the text of a record, and where the record came from.
+
+    Attributes:
+        record_id: the record.
+        text: its text, as the source spells it.
+        tokens: how many the text has, those that were cut included.
+        truncated: whether the encoder read only a part.
+        unknown: whether a token is unknown to the tokenizer.
+        line: line of the source.
+        collides_with: another text with the same vector, which no search can tell from this one.
+    """
 
     record_id: str
     text: str
@@ -107,3 +150,4 @@ class TextAudit:
     truncated: bool
     unknown: bool
     line: int | None
+    collides_with: str | None = None

@@ -5,32 +5,39 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 from typing import Any
 
 import numpy as np
 
+from mirror_index.collection.fusing import HYBRID_DEPTH, fused_score, places, ranks_by_row
 from mirror_index.collection.view import View
 from mirror_index.config import SearchOptions
 from mirror_index.index.exact import Ranked, exact_search, rank
-from mirror_index.records import Hit, Scope
+from mirror_index.records import Hit, Scope, normalise_text
+from mirror_index.store.expanding import records_of_texts
 from mirror_index.store.filter_sql import Predicate
+from mirror_index.store.trigrams import spelling_hits
 from mirror_index.store.words import word_hits
-from mirror_index.vectors import FloatMatrix
+from mirror_index.vectors import BoolVector, FloatMatrix
 
-HYBRID_DEPTH = 100
-RECIPROCAL_RANK = 60
-FILTER_EXACT_ROWS = 20_000
+FILTER_EXACT_ROWS = 10_000
+_decode = json.JSONDecoder().raw_decode  # what was stored has no white space around it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundText:
-    """A text that was found: its row, exact cosine, place in the order, rank in each leg."""
+    """A text that was found: its row, exact cosine, place in the order, rank in each leg.
+
+    `path` is set where it was found on another path than the rest.
+    """
 
     row: int
     score: float
     order: tuple[float, ...]
     legs: Mapping[str, int] | None = None
+    path: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,14 +61,10 @@ class Search:
     def run(self, vectors: FloatMatrix, queries: Sequence[str]) -> list[list[Hit]]:
         """Return the hits of each query; `vectors` holds its unit row."""
         if self._options.hybrid:
-            depth = max(HYBRID_DEPTH, self._options.k)
-            dense = self._dense(vectors, depth)
-            found = [
-                self._fuse(one, vector, query, depth)
-                for one, vector, query in zip(dense, vectors, queries, strict=True)
-            ]
+            found = self._hybrid(vectors, queries)
         else:
             found = [_as_found(one) for one in self._dense(vectors, self._options.k)]
+        self._fetch(found)
         return [self._hits(query, one) for query, one in zip(queries, found, strict=True)]
 
     def _dense(self, vectors: FloatMatrix, k: int) -> list[PathRanked]:
@@ -76,24 +79,44 @@ class Search:
         results = approximate_search(vectors, view.vectors, index, k, self._allowed)
         return [PathRanked(ranked=one.ranked, path=one.path) for one in results]
 
-    def _fuse(self, dense: PathRanked, vector: FloatMatrix, query: str, depth: int) -> Found:
-        """Fuse the dense and keyword rankings by reciprocal rank (Cormack, SIGIR 2009)."""
-        rows = dense.ranked.rows
-        words = word_hits(self._view.store.connection, query, depth, self._mask())
-        legs: dict[int, dict[str, int]] = {}
-        scores = dict(zip(rows.tolist(), (-dense.ranked.scores).tolist(), strict=True))
-        for name, ranking in (("dense", scores), ("words", words)):
-            for row, place in _places(ranking).items():
-                legs.setdefault(row, {})[name] = place
-        scored = rank(vector, self._view.vectors, np.fromiter(legs, np.int64, len(legs)))
-        texts = []
-        for row, score in zip(scored.rows.tolist(), scored.scores.tolist(), strict=True):
-            fused = sum(1.0 / (RECIPROCAL_RANK + place) for place in legs[row].values())
-            texts.append(FoundText(row=row, score=score, order=(-fused, -score), legs=legs[row]))
+    def _hybrid(self, vectors: FloatMatrix, queries: Sequence[str]) -> list[Found]:
+        """Fuse the first ranks of each leg; texts beyond them follow by cosine.
+
+        Neither the fused ones nor the order of the rest depends on k, so the best ten are the same
+        for every k: what an approximate index proposes would not be.
+        """
+        dense = self._dense(vectors, HYBRID_DEPTH)
+        found = [
+            self._fuse(one, vector, query)
+            for one, vector, query in zip(dense, vectors, queries, strict=True)
+        ]
+        if self._options.k <= HYBRID_DEPTH:
+            return found
+        deep = exact_search(vectors, self._view.vectors, self._options.k, self._allowed)
+        return [_continued(one, more) for one, more in zip(found, deep, strict=True)]
+
+    def _fuse(self, dense: PathRanked, vector: FloatMatrix, query: str) -> Found:
+        """Fuse one query's rankings by reciprocal rank."""
+        connection, allowed = self._view.store.connection, self._mask
+        query = normalise_text(query)
+        legs = {
+            "dense": _scores(dense.ranked),
+            "words": word_hits(connection, query, HYBRID_DEPTH, allowed),
+            "trigrams": spelling_hits(connection, query, HYBRID_DEPTH, allowed),
+        }
+        ranks = ranks_by_row(legs)
+        scored = rank(vector, self._view.vectors, np.fromiter(ranks, np.int64, len(ranks)))
+        texts = [
+            FoundText(
+                row=row, score=score, order=(-fused_score(ranks[row]), -score), legs=ranks[row]
+            )
+            for row, score in _scores(scored).items()
+        ]
         texts.sort(key=lambda text: text.order)
         return Found(texts=texts, path=dense.path)
 
-    def _mask(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    @cached_property
+    def _mask(self) -> BoolVector:
         if self._allowed is None:
             return self._view.live
         mask = np.zeros(len(self._view.vectors), dtype=np.bool_)
@@ -111,8 +134,8 @@ class Search:
                     id=id_,
                     text=shown,
                     score=text.score,
-                    metadata=json.loads(metadata),
-                    path=found.path,
+                    metadata=_decode(metadata)[0],
+                    path=text.path or found.path,
                     concept_id=concept_id,
                     scope=None if scope is None else Scope(scope),
                     legs=text.legs,
@@ -126,15 +149,27 @@ class Search:
         """Yield the records of texts; those of equal order come by id."""
         for _, group in groupby(texts, key=lambda text: text.order):
             rows = [(record, text) for text in group for record in self._records_of(text.row)]
-            rows.sort(key=lambda pair: pair[0][0])
+            if len(rows) > 1:
+                rows.sort(key=lambda pair: pair[0][0])
             yield from rows
+
+    def _fetch(self, found: Sequence[Found]) -> None:
+        """Read the records of the texts that are sure to be shown, all at once."""
+        k = self._options.k
+        rows = {text.row for one in found for text in one.texts[:k]}
+        self._cache = records_of_texts(
+            self._view.store.connection, sorted(rows), self._limit, self._predicate
+        )
+
+    @property
+    def _limit(self) -> int:
+        return min(self._options.k, self._view.generation.live_records)  # 64 bits for SQLite
 
     def _records_of(self, row: int) -> list[tuple[Any, ...]]:
         if row not in self._cache:
             predicate = self._predicate
-            limit = min(self._options.k, self._view.generation.live_records)  # 64 bits for SQLite
             self._cache[row] = self._view.store.records_of_text(
-                row, limit, predicate.sql, predicate.parameters
+                row, self._limit, predicate.sql, predicate.parameters
             )
         return self._cache[row]
 
@@ -147,18 +182,28 @@ class PathRanked:
     path: str
 
 
-def _places(scores: Mapping[int, float]) -> dict[int, int]:
-    """Return the place of each row from 1; equal scores share a place."""
-    places: dict[int, int] = {}
-    previous, place = None, 0
-    for count, (row, score) in enumerate(scores.items(), 1):
-        if score != previous:
-            previous, place = score, count
-        places[row] = place
-    return places
+def _scores(ranked: Ranked) -> dict[int, float]:
+    return dict(zip(ranked.rows.tolist(), ranked.scores.tolist(), strict=True))
+
+
+def _continued(found: Found, deep: Ranked) -> Found:
+    """Add what a deeper, exact search has beyond the fused texts."""
+    fused = {text.row for text in found.texts}
+    scores = _scores(deep)
+    place = places(scores)
+    more = [
+        FoundText(
+            row=row, score=score, order=(0.0, -score), legs={"dense": place[row]}, path="exact"
+        )
+        for row, score in scores.items()
+        if row not in fused
+    ]
+    return Found(texts=[*found.texts, *more], path=found.path)
 
 
 def _as_found(result: PathRanked) -> Found:
-    pairs = zip(result.ranked.rows.tolist(), result.ranked.scores.tolist(), strict=True)
-    texts = [FoundText(row=row, score=score, order=(-score,)) for row, score in pairs]
+    texts = [
+        FoundText(row=row, score=score, order=(-score,))
+        for row, score in _scores(result.ranked).items()
+    ]
     return Found(texts=texts, path=result.path)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from mirror_index.index.vectorfile import ITEM_SIZE, chunk_digest
+from mirror_index.index.vectorfile import chunk_digest, map_rows, odd_rows, row_bytes
 from mirror_index.store.generations import Generation
 
 
@@ -24,7 +24,7 @@ def segment_faults(
 ) -> Iterator[SegmentFault]:
     """Yield where the vector file is not what was committed."""
     path = folder / generation.vector_file
-    width = generation.dim * ITEM_SIZE
+    width = row_bytes(path, generation.dim)
     if not path.is_file():
         yield SegmentFault(what="the file is missing", unreadable=True)
         return
@@ -44,3 +44,41 @@ def segment_faults(
         expected = first + count
     if expected != generation.vector_rows:
         yield SegmentFault(what=f"the segments end at row {expected}, not {generation.vector_rows}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """Rows of the vector file that are all as written, or that have to be made again."""
+
+    first: int
+    rows: int
+    sound: bool
+
+
+def spans(connection: sqlite3.Connection, folder: Path, generation: Generation) -> list[Span]:
+    """Return the committed rows in order, split into segments that are sound and gaps between."""
+    path = folder / generation.vector_file
+    whole = path.stat().st_size // row_bytes(path, generation.dim) if path.is_file() else 0
+    rows = connection.execute(
+        "SELECT first_row, rows, sha256 FROM segments WHERE file = ? AND rows > 0 "
+        "AND first_row + rows <= ? ORDER BY first_row",
+        (generation.vector_file, min(whole, generation.vector_rows)),
+    ).fetchall()
+    found: list[Span] = []
+    end = 0
+    for first, count, digest in rows:
+        if first < end or not _sound(path, generation.dim, first, count, digest):
+            continue
+        if first > end:
+            found.append(Span(first=end, rows=first - end, sound=False))
+        found.append(Span(first=first, rows=count, sound=True))
+        end = first + count
+    if end < generation.vector_rows:
+        found.append(Span(first=end, rows=generation.vector_rows - end, sound=False))
+    return found
+
+
+def _sound(path: Path, dim: int, first: int, rows: int, digest: str) -> bool:
+    if chunk_digest(path, dim, first, rows) != digest:
+        return False
+    return not any(odd_rows(map_rows(path, first + rows, dim)[first:]))

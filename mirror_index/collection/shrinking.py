@@ -17,7 +17,7 @@ from mirror_index.errors import UsageError
 from mirror_index.index.vectorfile import VectorWriter, map_rows
 from mirror_index.names import NAME_KEY_VERSION
 from mirror_index.progress import Reporter
-from mirror_index.store import committing, compacting, deleting
+from mirror_index.store import committing, compacting, counting, deleting, undo
 from mirror_index.store.filter_sql import EVERYTHING, Predicate
 from mirror_index.store.generations import Generation
 from mirror_index.store.layout import vector_file
@@ -39,12 +39,14 @@ def delete(
         housekeeping.remove_leftovers(folder, current, keep={current.vector_file})
         with store.transaction() as connection:
             deleting.begin_touching(connection)
-            doomed = deleting.choose_doomed(connection, ids, where or EVERYTHING)
-            deleted = deleting.delete_records(
-                connection, "key IN (SELECT key FROM temp.doomed)", ()
-            )
-            committing.settle(connection)
-            totals = committing.totals(connection)
+            with undo.noted(connection, current.number + 1):
+                doomed = deleting.choose_doomed(connection, ids, where or EVERYTHING)
+                deleted = deleting.delete_records(
+                    connection, "key IN (SELECT key FROM temp.doomed)", ()
+                )
+                dead = committing.settle(connection)
+            totals = counting.totals_after(connection, current, dead=dead)
+            counting.require_sum(current, totals, -deleted)
             report = ChangeReport(
                 verb="delete",
                 generation=current.number + 1,
@@ -73,7 +75,7 @@ def compact(
         housekeeping.remove_leftovers(folder, current)
         rows = compacting.live_rows(store.connection)
         number = int(Path(current.vector_file).stem) + 1
-        name = vector_file(number)
+        name = vector_file(number, Path(current.vector_file).suffix)
         chunks = _copy_rows(folder, current, rows, name, reporter)
         ann = _rebuild_ann(folder, store, current, rows, name, encoder, reporter)
         with store.transaction() as connection:
@@ -81,7 +83,8 @@ def compact(
             if store.meta("name_key_version") != NAME_KEY_VERSION:
                 compacting.key_names_again(connection)
                 store.set_meta("name_key_version", NAME_KEY_VERSION)
-            totals = committing.totals(connection)
+            undo.forget(connection)
+            totals = counting.totals(connection)
             report = ChangeReport(
                 verb="compact", generation=current.number + 1, records=totals.records
             )
@@ -101,7 +104,7 @@ def compact(
     return replace(report, seconds=time.perf_counter() - started)
 
 
-def _after(current: Generation, report: ChangeReport, totals: committing.Totals) -> Generation:
+def _after(current: Generation, report: ChangeReport, totals: counting.Totals) -> Generation:
     return replace(
         current,
         number=report.generation,
@@ -117,7 +120,7 @@ def _after(current: Generation, report: ChangeReport, totals: committing.Totals)
 
 
 def _write(store: WriteStore, generation: Generation) -> None:
-    details = {**generation.details, **committing.side_counts(store.connection)}
+    details = {**generation.details, **counting.side_counts(store.connection)}
     committing.write_generation(store.connection, replace(generation, details=details))
 
 
@@ -132,7 +135,7 @@ def _copy_rows(
     ):
         for start in range(0, len(rows), _COPY_ROWS):
             part = rows[start : start + _COPY_ROWS]
-            chunks.append(target.append(vectors[part]))
+            chunks.append(target.append_from(vectors, part))
             advance(len(part))
     return chunks
 

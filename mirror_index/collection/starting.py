@@ -8,26 +8,34 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from mirror_index.config import IndexSpec, OnDuplicate, OnTruncate
+from mirror_index.config import Dtype, IndexSpec, OnDuplicate, OnTruncate
 from mirror_index.errors import CollectionError
 from mirror_index.index.choosing import AUTO, EXACT
+from mirror_index.index.vectorfile import suffix_of
 from mirror_index.progress import SILENT, Reporter
+from mirror_index.records import SourceSize
 from mirror_index.store.generations import Generation
 from mirror_index.store.layout import vector_file
 from mirror_index.store.locking import writer_lock
 from mirror_index.store.writing import WriteStore
 from mirror_index.vectors import EncoderLike
 
+UPDATE = "update"
+SYNC = "sync"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeOptions:
-    """How a change treats its source; see `Collection.build`, `add` and `update`."""
+    """How a change treats its source; see `Collection.build`, `add`, `update` and `sync`."""
 
     verb: str
     on_duplicate: OnDuplicate = OnDuplicate.ERROR
     on_truncate: OnTruncate = OnTruncate.REPORT
     source: str | None = None
     reporter: Reporter = SILENT
+    allow_empty: bool = False
+    allow_quarantine: bool = False
+    expected: SourceSize | None = None
 
     def __post_init__(self) -> None:
         if self.source is not None:  # the name of a file need not be UTF-8, what is stored must
@@ -56,15 +64,17 @@ def writing(folder: Path, timeout: float = 0.0) -> Iterator[WriteStore]:
 
 
 def choose_target(
-    current: Generation | None, encoder: EncoderLike, *, fresh: bool, sound: bool
+    current: Generation | None, encoder: EncoderLike, dtype: Dtype, *, fresh: bool, sound: bool
 ) -> Target:
-    """Append to the current file, or start a new one for another encoder or after damage."""
+    """Append to the current file, or start one for another encoder or dtype, or after damage."""
+    suffix = suffix_of(dtype)
     if current is None:
-        return Target(file=vector_file(1), base=0, fresh=True, renewed=True)
+        return Target(file=vector_file(1, suffix), base=0, fresh=True, renewed=True)
     same = current.encoder_fingerprint == encoder.fingerprint
+    same = same and current.vector_file.endswith(suffix)
     if fresh and not (same and sound):
         number = int(Path(current.vector_file).stem) + 1
-        return Target(file=vector_file(number), base=0, fresh=True, renewed=True)
+        return Target(file=vector_file(number, suffix), base=0, fresh=True, renewed=True)
     return Target(file=current.vector_file, base=current.vector_rows, fresh=fresh, renewed=False)
 
 
@@ -92,7 +102,7 @@ def check_spec(spec: IndexSpec, dim: int) -> None:
     """
     if spec.kind.strip().lower() in (AUTO, EXACT):
         return
-    from mirror_index.index.ann import check_factory  # faiss is only loaded where it is used
+    from mirror_index.index.building import check_factory  # faiss is only loaded where it is used
 
     check_factory(spec.kind.strip(), dim)
 

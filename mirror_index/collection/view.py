@@ -14,10 +14,14 @@ from mirror_index.store.filter_sql import EVERYTHING, Predicate, compile_filter
 from mirror_index.store.filter_tree import BUILT_IN, Filter, columns_of
 from mirror_index.store.generations import Generation
 from mirror_index.store.reading import ReadStore
-from mirror_index.vectors import BoolVector, FloatMatrix, IntVector
+from mirror_index.vectors import BoolVector, IntVector, UnitRows
 
 if TYPE_CHECKING:
     from mirror_index.index.ann import AnnIndex
+
+_KEPT_FILTERS = 256
+_KEPT_ROWS = 4_000_000
+"""Row numbers of filters that are kept, 8 bytes each."""
 
 
 class View:
@@ -26,17 +30,19 @@ class View:
     Attributes:
         store: the reading side of the database.
         generation: the committed state.
-        vectors: (vector_rows, dim) float32 unit rows, read-only.
+        vectors: (vector_rows, dim) unit rows, read-only; float32 when indexed.
     """
 
     def __init__(self, folder: Path, store: ReadStore, generation: Generation) -> None:
         self._folder = folder
         self.store = store
         self.generation = generation
-        self.vectors: FloatMatrix = map_rows(
+        self.vectors: UnitRows = map_rows(
             folder / generation.vector_file, generation.vector_rows, generation.dim
         )
         self._fields: set[str] = set()
+        self._predicates: dict[str, Predicate] = {}
+        self._allowed: dict[Predicate, IntVector] = {}
 
     @cached_property
     def live(self) -> BoolVector:
@@ -71,11 +77,18 @@ class View:
         """
         if where is None:
             return EVERYTHING
+        known = self._predicates.get(where)
+        if known is not None:
+            return known
         from mirror_index.store.filters import parse_filter  # the SQL parser loads only for filters
 
         tree = parse_filter(where)
         self._check_fields(tree)
-        return compile_filter(tree)
+        predicate = compile_filter(tree)
+        if len(self._predicates) >= _KEPT_FILTERS:
+            self._predicates.pop(next(iter(self._predicates)))
+        self._predicates[where] = predicate
+        return predicate
 
     def _check_fields(self, tree: Filter) -> None:
         names = {column.name for column in columns_of(tree) if column.metadata}
@@ -90,7 +103,20 @@ class View:
             self._fields.add(name)
 
     def allowed(self, predicate: Predicate) -> IntVector | None:
-        """Return the ascending rows a filter lets through, None for all rows of the file."""
+        """Return the ascending rows a filter lets through, None for all rows of the file.
+
+        Evaluating a filter reads every record; the answers are kept as long as the state is.
+        """
         if predicate is EVERYTHING:
             return self.live_rows
-        return self.store.rows_where(predicate.sql, predicate.parameters)
+        rows = self._allowed.pop(predicate, None)
+        if rows is None:
+            rows = self.store.rows_where(predicate.sql, predicate.parameters)
+        self._allowed[predicate] = rows  # the one used last stands last
+        while len(self._allowed) > 1 and self._too_much_kept():
+            self._allowed.pop(next(iter(self._allowed)))
+        return rows
+
+    def _too_much_kept(self) -> bool:
+        rows = sum(len(rows) for rows in self._allowed.values())
+        return rows > _KEPT_ROWS or len(self._allowed) > _KEPT_FILTERS

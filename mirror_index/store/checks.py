@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mirror_index.names import NAME_KEY_VERSION, name_key
+from mirror_index.store import undo
 from mirror_index.store.generations import GENERATION_COLUMNS, Generation, generation_checksum
-from mirror_index.store.layout import checksum, text_hash
+from mirror_index.store.layout import WORD_INDEXES, checksum, text_hash
+from mirror_index.store.reading import says_nothing_of_damage
 from mirror_index.store.rows import CONCEPT_FIELDS
 from mirror_index.store.schema import expected_schema
 
@@ -50,7 +52,8 @@ def _schema(connection: sqlite3.Connection, generation: Generation) -> Iterator[
     found = set(
         connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
     )
-    for name, sql in expected_schema() - found:
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    for name, sql in expected_schema(version) - found:
         yield Fault(table=name, what=f"its definition is not the one of this format: {sql[:60]}...")
 
 
@@ -188,6 +191,14 @@ def _small_tables(connection: sqlite3.Connection, generation: Generation) -> Ite
                 yield Fault(table=table, what=f"the row of {fields[0]!r} is damaged")
 
 
+def _undo_notes(connection: sqlite3.Connection, generation: Generation) -> Iterator[Fault]:
+    del generation
+    if "undo" not in _tables(connection):
+        return  # a collection of the first format
+    for number in undo.damaged(connection):
+        yield Fault(table="undo", what=f"the notes of generation {number} are damaged")
+
+
 _CHECKS: tuple[Check, ...] = (
     _schema,
     _foreign_keys,
@@ -199,11 +210,12 @@ _CHECKS: tuple[Check, ...] = (
     _obsolete_names,
     _concepts,
     _small_tables,
+    _undo_notes,
 )
 
 
 def check_words(path: Path) -> str | None:
-    """Compare the word index with the texts; return what is wrong, None when nothing is.
+    """Compare the word indexes with the texts; return what is wrong, None when nothing is.
 
     FTS5 offers this check as a statement that looks like a write, so it needs a writable database.
 
@@ -212,11 +224,34 @@ def check_words(path: Path) -> str | None:
     """
     connection = sqlite3.connect(path, isolation_level=None, timeout=5.0)
     try:
-        connection.execute("INSERT INTO texts_fts (texts_fts, rank) VALUES ('integrity-check', 1)")
-    except sqlite3.OperationalError:
-        raise
-    except sqlite3.DatabaseError as error:
-        return str(error)
+        for fault in word_faults(connection):
+            return f"{fault.table}: {fault.what}"
     finally:
         connection.close()
     return None
+
+
+def word_faults(connection: sqlite3.Connection) -> Iterator[Fault]:
+    """Yield which word indexes do not agree with the texts; the connection may write.
+
+    Raises:
+        sqlite3.OperationalError: the database cannot be written to now.
+    """
+    for words in present_word_indexes(connection):
+        try:
+            connection.execute(f"INSERT INTO {words} ({words}, rank) VALUES ('integrity-check', 1)")
+        except sqlite3.DatabaseError as error:
+            if says_nothing_of_damage(error):
+                raise
+            yield Fault(table=words, what=str(error))
+
+
+def present_word_indexes(connection: sqlite3.Connection) -> list[str]:
+    """Return the word indexes a database has; one of an older format lacks some."""
+    found = _tables(connection)
+    return [words for words in WORD_INDEXES if words in found]
+
+
+def _tables(connection: sqlite3.Connection) -> set[str]:
+    rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+    return {row[0] for row in rows}

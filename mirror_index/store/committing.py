@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from mirror_index.records import Scope
 from mirror_index.store.deleting import delete_records
 from mirror_index.store.generations import GENERATION_COLUMNS, Generation, generation_checksum
+from mirror_index.store.layout import WORD_INDEXES
 from mirror_index.store.rows import CONCEPT_COLUMNS, derived_concept
 from mirror_index.store.writing import TextRow
 
@@ -21,10 +22,11 @@ _SCOPE_RANK = (
     + " ".join(f"WHEN '{scope.value}' THEN {scope.rank}" for scope in Scope)
     + " ELSE 9 END"
 )
+# A cross join keeps the order of the tables, so that what is staged leads and nothing is scanned.
 _NAME_SOURCE = (
     "SELECT staged.name_key, coalesce(records.raw, texts.text), records.concept_id, records.key, "
     "records.scope, records.name_type, 0, NULL FROM temp.staged AS staged "
-    "JOIN records ON records.id = staged.id JOIN texts ON texts.row = records.text_row "
+    "CROSS JOIN records ON records.id = staged.id CROSS JOIN texts ON texts.row = records.text_row "
     "WHERE staged.action IN ('insert', 'update') AND records.concept_id IS NOT NULL "
     "ORDER BY records.key"
 )
@@ -52,23 +54,26 @@ def clear_records(connection: sqlite3.Connection) -> int:
 
 def clear_texts(connection: sqlite3.Connection) -> None:
     """Remove every text with its words and segments: the vectors of another encoder."""
-    connection.execute("INSERT INTO texts_fts (texts_fts) VALUES ('delete-all')")
+    for words in WORD_INDEXES:
+        connection.execute(f"INSERT INTO {words} ({words}) VALUES ('delete-all')")
     for table in ("texts", "segments"):
         connection.execute(f"DELETE FROM {table}")
 
 
-def take_pending(connection: sqlite3.Connection, generation: int) -> None:
-    """Turn the rows encoded for this change into texts and segments."""
-    connection.execute(
-        "INSERT INTO texts_fts (rowid, text) SELECT row, text FROM pending ORDER BY row"
-    )
-    connection.execute(
+def take_pending(connection: sqlite3.Connection, generation: int) -> int:
+    """Turn the rows encoded for this change into texts and segments; return how many texts."""
+    for words, held in WORD_INDEXES.items():
+        connection.execute(
+            f"INSERT INTO {words} (rowid, text) SELECT row, text FROM pending WHERE {held} "
+            "ORDER BY row"
+        )
+    taken = connection.execute(
         "INSERT INTO texts (row, text, hash, tokens, truncated, has_unknown, vector_key, "
         "records, checksum) "
         "SELECT row, text, hash, tokens, truncated, has_unknown, vector_key, 0, checksum FROM "
         "pending "
         "ORDER BY row"
-    )
+    ).rowcount
     connection.execute(
         "INSERT INTO segments (first_row, rows, generation, file, sha256) "
         "SELECT first_row, rows, ?, file, sha256 FROM pending_chunks",
@@ -76,6 +81,7 @@ def take_pending(connection: sqlite3.Connection, generation: int) -> None:
     )
     connection.execute("DELETE FROM pending")
     connection.execute("DELETE FROM pending_chunks")
+    return taken
 
 
 def apply_staged(connection: sqlite3.Connection, generation: int, source: str | None) -> Applied:
@@ -157,6 +163,16 @@ def _drop_lost_names(connection: sqlite3.Connection) -> int:
 
 def _apply_concepts(connection: sqlite3.Connection) -> None:
     execute = connection.execute
+    # What is stored with the same content stays untouched, so that a change costs what it changes.
+    execute(
+        "DELETE FROM temp.staged_concepts WHERE EXISTS (SELECT 1 FROM concepts AS old "
+        "WHERE old.id = staged_concepts.id AND old.derived = 0 "
+        "AND old.content_hash = staged_concepts.content_hash)"
+    )
+    execute(
+        "DELETE FROM temp.staged_obsolete "
+        "WHERE concept_id NOT IN (SELECT id FROM temp.staged_concepts)"
+    )
     execute(
         "DELETE FROM names WHERE obsolete = 1 AND concept_id IN (SELECT id FROM "
         "temp.staged_concepts)"
@@ -192,13 +208,26 @@ def _apply_rejected(connection: sqlite3.Connection, generation: int, source: str
     return Applied(skipped=skipped, quarantined=total - skipped)
 
 
-def settle(connection: sqlite3.Connection) -> None:
-    """Bring reference counts and derived concepts in line with the records that changed."""
+def count_uses(connection: sqlite3.Connection) -> int:
+    """Count anew the records of every touched text; return how many more are without any."""
+    unused = (
+        "SELECT count(*) FROM texts WHERE row IN (SELECT row FROM temp.touched) AND records = 0"
+    )
+    before = connection.execute(unused).fetchone()[0]
     connection.execute(
         "UPDATE texts SET records = (SELECT count(*) FROM records WHERE records.text_row = "
         "texts.row) "
         "WHERE row IN (SELECT row FROM temp.touched)"
     )
+    return int(connection.execute(unused).fetchone()[0]) - int(before)
+
+
+def settle(connection: sqlite3.Connection) -> int:
+    """Bring reference counts and derived concepts in line with the records that changed.
+
+    Returns how many more texts are without a record.
+    """
+    dead = count_uses(connection)
     connection.execute(
         "DELETE FROM concepts WHERE obsolete = 0 AND id IN (SELECT id FROM temp.named) "
         "AND (derived = 1 OR NOT EXISTS (SELECT 1 FROM records WHERE concept_id = concepts.id))"
@@ -206,8 +235,8 @@ def settle(connection: sqlite3.Connection) -> None:
     labels = connection.execute(
         "SELECT id, label FROM (SELECT named.id, coalesce(records.raw, texts.text) AS label, "
         f"row_number() OVER (PARTITION BY named.id ORDER BY {_SCOPE_RANK}, records.key) AS place "
-        "FROM temp.named AS named JOIN records ON records.concept_id = named.id "
-        "JOIN texts ON texts.row = records.text_row "
+        "FROM temp.named AS named CROSS JOIN records ON records.concept_id = named.id "
+        "CROSS JOIN texts ON texts.row = records.text_row "
         "WHERE NOT EXISTS (SELECT 1 FROM concepts WHERE concepts.id = named.id)) WHERE place = 1"
     ).fetchall()
     marks = ", ".join("?" * len(CONCEPT_COLUMNS.split(",")))
@@ -215,6 +244,7 @@ def settle(connection: sqlite3.Connection) -> None:
         f"INSERT INTO concepts ({CONCEPT_COLUMNS}) VALUES ({marks})",
         (derived_concept(id_, label).values() for id_, label in labels),
     )
+    return dead
 
 
 def write_generation(connection: sqlite3.Connection, generation: Generation) -> None:
@@ -231,39 +261,6 @@ def write_generation(connection: sqlite3.Connection, generation: Generation) -> 
         f"INSERT INTO generations ({columns}) VALUES ({marks})",
         (*values, generation_checksum(values)),
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Totals:
-    """What a database holds."""
-
-    records: int
-    live_texts: int
-    dead_texts: int
-    concepts: int
-
-
-def totals(connection: sqlite3.Connection) -> Totals:
-    """Count records, texts with and without records, and concepts."""
-
-    def count(what: str) -> int:
-        return int(connection.execute(f"SELECT count(*) FROM {what}").fetchone()[0])
-
-    dead = count("texts WHERE records = 0")
-    return Totals(
-        records=count("records"),
-        live_texts=count("texts") - dead,
-        dead_texts=dead,
-        concepts=count("concepts"),
-    )
-
-
-def side_counts(connection: sqlite3.Connection) -> dict[str, int]:
-    """Count rows that `verify` cannot count again from other tables."""
-    names, rejected = connection.execute(
-        "SELECT (SELECT count(*) FROM names WHERE obsolete = 1), (SELECT count(*) FROM quarantine)"
-    ).fetchone()
-    return {"obsolete_names": names, "rejected_rows": rejected}
 
 
 def collisions(connection: sqlite3.Connection, first_row: int) -> list[list[int]]:

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 
 from mirror_index.durable import Chunk
 from mirror_index.names import name_key
+from mirror_index.store.layout import WORD_INDEXES
+from mirror_index.store.rows import obsolete_spellings
 
 
 def live_rows(connection: sqlite3.Connection) -> list[int]:
@@ -42,7 +44,8 @@ def renumber(connection: sqlite3.Connection, chunks: Iterable[Chunk], generation
         "INSERT INTO segments (first_row, rows, generation, file, sha256) VALUES (?, ?, ?, ?, ?)",
         ((c.first_row, c.rows, generation, c.file, c.sha256) for c in chunks),
     )
-    execute("INSERT INTO texts_fts (texts_fts) VALUES ('rebuild')")
+    for words in WORD_INDEXES:
+        execute(f"INSERT INTO {words} ({words}) VALUES ('rebuild')")
 
 
 def key_names_again(connection: sqlite3.Connection) -> None:
@@ -50,4 +53,13 @@ def key_names_again(connection: sqlite3.Connection) -> None:
     rows = connection.execute("SELECT rowid, text FROM names WHERE obsolete = 0").fetchall()
     connection.executemany(
         "UPDATE names SET key = ? WHERE rowid = ?", ((name_key(text), row) for row, text in rows)
+    )
+    stored = connection.execute(
+        "SELECT DISTINCT text, concept_id, scope, name_type FROM names WHERE obsolete = 1"
+    ).fetchall()
+    connection.execute("DELETE FROM names WHERE obsolete = 1")
+    connection.executemany(
+        "INSERT INTO names (key, text, concept_id, scope, name_type, checksum, obsolete) "
+        "VALUES (?, ?, ?, ?, ?, ?, 1)",
+        (name.values() for fields in stored for name in obsolete_spellings(*fields)),
     )

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, NamedTuple
 
-from mirror_index.records import Concept, Scope
-from mirror_index.store.reading import chunked
+from mirror_index.records import Concept, Name, Scope
+from mirror_index.store.layout import chunked
 
 _NAME_COLUMNS = (
     "records.id, names.text, names.concept_id, names.scope, names.name_type, names.obsolete, "
@@ -86,6 +88,49 @@ def iterate_names(connection: sqlite3.Connection) -> Iterator[StoredName]:
     )
     for row in rows:
         yield _stored_name(row)
+
+
+def iterate_concepts(connection: sqlite3.Connection) -> Iterator[Concept]:
+    """Yield all concepts by id, obsolete ones too, with their names (the label apart)."""
+    named = connection.execute(
+        "SELECT concept_id, text, scope, name_type FROM names ORDER BY concept_id, rowid"
+    )
+    groups = groupby(named, key=itemgetter(0))
+    group = next(groups, None)
+    for row in connection.execute(f"SELECT {_CONCEPT_COLUMNS} FROM concepts ORDER BY id"):
+        while group is not None and group[0] < row[0]:
+            group = next(groups, None)
+        names = list(group[1]) if group is not None and group[0] == row[0] else []
+        concept = _concept(row)
+        yield replace(
+            concept,
+            names=tuple(
+                Name(text=text, scope=Scope(scope), name_type=name_type)
+                for _, text, scope, name_type in names
+                if text != concept.label
+            ),
+        )
+
+
+class KeyedName(NamedTuple):
+    """A name of a live concept with its key, as few values as ranking needs."""
+
+    concept_id: str
+    text: str
+    key: str
+    scope: str
+    row: int
+
+
+def keyed_names(connection: sqlite3.Connection) -> list[KeyedName]:
+    """Return all names of live concepts, those of one concept together, the best scope first."""
+    ranks = " ".join(f"WHEN '{scope.value}' THEN {scope.rank}" for scope in Scope)
+    rows = connection.execute(
+        "SELECT names.concept_id, names.text, names.key, names.scope, records.text_row "
+        "FROM names JOIN records ON records.key = names.record_key "
+        f"ORDER BY names.concept_id, CASE names.scope {ranks} END, names.text"
+    )
+    return [KeyedName(*row) for row in rows]
 
 
 def concepts_by_id(connection: sqlite3.Connection, ids: Iterable[str]) -> dict[str, Concept]:

@@ -60,3 +60,21 @@ def delete_records(
             values,
         )
     return connection.execute(f"DELETE FROM records WHERE {predicate}", values).rowcount
+
+
+def drop_unstaged(connection: sqlite3.Connection) -> int:
+    """Remove what is stored and was not staged: the source no longer has it.
+
+    Returns the number of records removed. Quarantined rows of earlier sources go as well.
+    """
+    execute = connection.execute
+    deleted = delete_records(connection, "id NOT IN (SELECT id FROM temp.staged)", ())
+    gone = "derived = 0 AND id NOT IN (SELECT id FROM temp.staged_concepts)"
+    execute(f"INSERT OR IGNORE INTO temp.named SELECT id FROM concepts WHERE {gone}")
+    execute(
+        "DELETE FROM names WHERE obsolete = 1 "
+        "AND concept_id NOT IN (SELECT id FROM temp.staged_concepts)"
+    )
+    execute(f"DELETE FROM concepts WHERE {gone}")
+    execute("DELETE FROM quarantine")
+    return deleted

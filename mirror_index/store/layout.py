@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +12,22 @@ from mirror_index.errors import CollectionError
 Json = Any
 """What `json.loads` gives."""
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+_PARAMETERS = 30_000
 DATABASE = "collection.db"
 LOCK = "writer.lock"
 VECTORS = "vectors"
 ANN = "ann"
 ENCODER = "encoder"
+SHORT_TEXT = 100
+"""Characters up to which a text is found by its spelling, like a name; see store/trigrams.py."""
+WORD_INDEXES = {"texts_fts": "1", "texts_trigrams": f"length(text) <= {SHORT_TEXT}"}
+"""FTS5 tables over `texts`, each with which of them it holds; kept, checked, rebuilt in step."""
 
 
-def vector_file(number: int) -> str:
-    """Return the relative name of the `number`-th vector file."""
-    return f"{VECTORS}/{number:06d}.f32"
+def vector_file(number: int, suffix: str = ".f32") -> str:
+    """Return the relative name of the `number`-th vector file; its ending says what it holds."""
+    return f"{VECTORS}/{number:06d}{suffix}"
 
 
 def ann_file(generation: int) -> str:
@@ -54,3 +59,9 @@ def checksum(values: Iterable[object]) -> int:
     """Return a 63-bit checksum over the fields of one row, which `verify` recomputes."""
     digest = hashlib.blake2b("\x1f".join(map(repr, values)).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little") >> 1
+
+
+def chunked(values: Sequence[Any], size: int = _PARAMETERS) -> Iterator[Sequence[Any]]:
+    """Yield slices small enough for the bound parameters of one statement."""
+    for start in range(0, len(values), size):
+        yield values[start : start + size]

@@ -15,10 +15,11 @@ import numpy as np
 
 from mirror_index.errors import CollectionCorruptError, CollectionError
 from mirror_index.store.generations import Generation, read_generation
-from mirror_index.store.layout import Json, refuse_newer_format
+from mirror_index.store.layout import Json, chunked, refuse_newer_format
 from mirror_index.vectors import IntVector
 
-_PARAMETERS = 30_000
+_CACHE_KIB = 65_536
+"""Most memory for pages of the database; SQLite's own 2 MB send half of the reads to the file."""
 _FUNCTIONS = frozenset(
     "bm25 coalesce count json_each json_extract json_type like match max min sum lower abs "
     "row_number "
@@ -40,12 +41,7 @@ _NO_DAMAGE = frozenset(
         sqlite3.SQLITE_READONLY,
     }
 )
-_CONNECT_ERRORS = (
-    "readonly",
-    "read-only",
-    "unable to open",
-    "attempt to write",
-)
+_CONNECT_ERRORS = ("readonly", "read-only", "unable to open", "attempt to write")
 
 
 def connect_read_only(path: Path) -> sqlite3.Connection:
@@ -83,6 +79,7 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
         timeout=30.0,
     )
     try:
+        connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         refuse_newer_format(version, path)
@@ -153,6 +150,7 @@ class ReadStore:
         self.path = path
         self.connection = connect_read_only(path)
         self.connection.set_authorizer(_authorise)
+        self._known: tuple[int, Generation] | None = None
 
     def close(self) -> None:
         """Close the connection."""
@@ -183,6 +181,10 @@ class ReadStore:
 
     def generation(self) -> Generation:
         """Return the newest committed generation."""
+        # The pragma begins the read transaction, and its value is another one after any commit.
+        version = int(self.connection.execute("PRAGMA data_version").fetchone()[0])
+        if self._known is not None and self._known[0] == version:
+            return self._known[1]
         found = read_generation(self.connection)
         if found is None:
             raise CollectionError(
@@ -190,16 +192,31 @@ class ReadStore:
                 where=str(self.path.parent),
                 remedy="Run the same build again: it goes on where it stopped",
             )
+        self._known = (version, found)
         return found
 
     def meta(self, key: str) -> Json:
         """Return a JSON value of the `meta` table, None when there is none."""
         return read_meta(self.connection, key)
 
+    def format_version(self) -> int:
+        """Return the format of the database, which its next change brings up to date."""
+        return int(self.connection.execute("PRAGMA user_version").fetchone()[0])
+
     def dead_rows(self) -> IntVector:
         """Return the ascending row numbers of texts that no record uses."""
         rows = self.connection.execute("SELECT row FROM texts WHERE records = 0 ORDER BY row")
         return _int_column(rows)
+
+    def rows_of_hashes(self, hashes: Sequence[bytes]) -> list[tuple[bytes, int]]:
+        """Return hash and row of those texts that are there, tombstones included."""
+        found: list[tuple[bytes, int]] = []
+        for part in chunked(hashes):
+            marks = ",".join("?" * len(part))
+            found += self.connection.execute(
+                f"SELECT hash, row FROM texts WHERE hash IN ({marks})", part
+            ).fetchall()
+        return found
 
     def rows_where(self, predicate: str, parameters: Sequence[object]) -> IntVector:
         """Return the ascending text rows of the records that a compiled filter lets through."""
@@ -232,27 +249,6 @@ class ReadStore:
             (-1 if limit is None else limit,),
         ).fetchall()
 
-    def audited(self, limit: int | None) -> list[tuple[Any, ...]]:
-        """Return id, text, tokens, flags and line of records whose text was not read whole."""
-        return self.connection.execute(
-            "SELECT records.id, coalesce(records.raw, texts.text), texts.tokens, texts.truncated, "
-            "texts.has_unknown, records.source_line FROM records JOIN texts ON texts.row = "
-            "records.text_row "
-            "WHERE texts.truncated OR texts.has_unknown ORDER BY records.id LIMIT ?",
-            (-1 if limit is None else limit,),
-        ).fetchall()
-
-    def audit_counts(self) -> dict[str, int]:
-        """Return counts of live truncated and unknown texts, quarantined and skipped rows."""
-        names = ("truncated", "unknown", "quarantined", "skipped")
-        row = self.connection.execute(
-            "SELECT (SELECT count(*) FROM texts WHERE truncated AND records > 0), "
-            "(SELECT count(*) FROM texts WHERE has_unknown AND records > 0), "
-            "(SELECT count(*) FROM quarantine WHERE NOT skipped), "
-            "(SELECT count(*) FROM quarantine WHERE skipped)"
-        ).fetchone()
-        return dict(zip(names, row, strict=True))
-
     def has_field(self, name: str) -> bool:
         """Return whether any record has a metadata field of this name."""
         row = self.connection.execute(
@@ -273,12 +269,6 @@ def read_meta(connection: sqlite3.Connection, key: str) -> Json:
     """Return a JSON value of the `meta` table, None when there is none."""
     row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
     return None if row is None else json.loads(row[0])
-
-
-def chunked(values: Sequence[Any], size: int = _PARAMETERS) -> Iterator[Sequence[Any]]:
-    """Yield slices small enough for the bound parameters of one statement."""
-    for start in range(0, len(values), size):
-        yield values[start : start + size]
 
 
 def _int_column(rows: Iterable[tuple[int]]) -> IntVector:

@@ -194,6 +194,7 @@ def stage_concept(concept: Concept) -> ConceptRow:
             concept.definition,
             concept.obsolete,
             *_lists(concept),
+            *_languages(concept),
         ],
         ensure_ascii=False,
     )
@@ -225,6 +226,12 @@ def _lists(concept: Concept) -> tuple[tuple[str, ...], ...]:
     )
 
 
+def _languages(concept: Concept) -> list[list[str | None]]:
+    """Return the languages of all names in one list, no list where no name has one."""
+    languages = [concept.language, *(name.language for name in concept.names)]
+    return [languages] if any(languages) else []
+
+
 def derived_concept(id_: str, label: str) -> ConceptRow:
     """Return the row of a concept that is known by its names only, under its best name."""
     columns = (id_, label, None, 0, 1, *["[]"] * 6, None)
@@ -239,17 +246,21 @@ def obsolete_names(concept: Concept) -> Iterator[StagedName]:
     names: list[tuple[str, Scope, str | None]] = [(concept.label, Scope.LABEL, None)]
     names += [(name.text, name.scope, name.name_type) for name in concept.names]
     for text, scope, name_type in names:
-        for spelling in _spellings(text):
-            key = name_key(spelling)
-            if key and (key, text) not in seen:
-                seen.add((key, text))
-                yield StagedName(
-                    key=key,
-                    text=text,
-                    concept_id=concept.id,
-                    scope=scope.value,
-                    name_type=name_type,
-                )
+        for name in obsolete_spellings(text, concept.id, scope.value, name_type):
+            if (name.key, text) not in seen:
+                seen.add((name.key, text))
+                yield name
+
+
+def obsolete_spellings(
+    text: str, concept_id: str, scope: str, name_type: str | None
+) -> Iterator[StagedName]:
+    """Yield the rows of one name of an obsolete concept, one for each key it has."""
+    for key in dict.fromkeys(name_key(spelling) for spelling in _spellings(text)):
+        if key:
+            yield StagedName(
+                key=key, text=text, concept_id=concept_id, scope=scope, name_type=name_type
+            )
 
 
 def _spellings(text: str) -> tuple[str, ...]:

@@ -150,22 +150,57 @@ _TABLES = (
         LEFT JOIN concepts ON concepts.id = records.concept_id""",
 )
 
+_SECOND_FORMAT = (
+    # What a row was before a generation changed it; NULL: it was not there. See store/undo.py.
+    """CREATE TABLE undo (
+        seq INTEGER PRIMARY KEY,
+        generation INTEGER NOT NULL,
+        tbl TEXT NOT NULL,
+        gained INTEGER NOT NULL,
+        key NOT NULL,
+        old TEXT
+    )""",
+    "CREATE INDEX undo_generation ON undo (generation)",
+    """CREATE TABLE undo_log (
+        generation INTEGER PRIMARY KEY,
+        rows INTEGER NOT NULL,
+        checksum TEXT NOT NULL
+    )""",
+    # A table with an index also keeps its row numbers when somebody vacuums the file.
+    "CREATE INDEX quarantine_generation ON quarantine (generation)",
+    "CREATE VIEW short_texts AS SELECT row, text FROM texts WHERE length(text) <= 100",
+    """CREATE VIRTUAL TABLE texts_trigrams USING fts5 (
+        text, content='short_texts', content_rowid='row', tokenize='trigram',
+        detail='none', columnsize=0
+    )""",
+    "CREATE VIRTUAL TABLE texts_trigrams_terms USING fts5vocab (texts_trigrams, row)",
+    "INSERT INTO texts_trigrams (texts_trigrams) VALUES ('rebuild')",
+)
+
 
 def _first_format(db: Database) -> None:
     for statement in _TABLES:
         db.execute(statement)
 
 
+def _second_format(db: Database) -> None:
+    for statement in _SECOND_FORMAT:
+        db.execute(statement)
+
+
 MIGRATIONS = Migrations("mirror-index")
 MIGRATIONS.migrations_table = "migrations"
 MIGRATIONS(name="0001_first_format")(_first_format)
+MIGRATIONS(name="0002_second_format")(_second_format)
 
 
-def expected_schema() -> set[tuple[str, str]]:
-    """Return (name, SQL) of everything a database of the current format defines."""
+def expected_schema(version: int = FORMAT_VERSION) -> set[tuple[str, str]]:
+    """Return (name, SQL) of everything a database of a format defines."""
     connection = sqlite3.connect(":memory:", isolation_level=None)
     try:
-        migrate(connection, Path(":memory:"))
+        for statements in (_TABLES, _SECOND_FORMAT)[:version]:
+            for statement in statements:
+                connection.execute(statement)
         rows = connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")
         return {(name, sql) for name, sql in rows}
     finally:
@@ -173,7 +208,7 @@ def expected_schema() -> set[tuple[str, str]]:
 
 
 def migrate(connection: sqlite3.Connection, path: Path) -> None:
-    """Bring a database to the current format; a new file gets all of it.
+    """Bring a database to the current format in one transaction; a new file gets all of it.
 
     Raises:
         CollectionError: it was written by a newer version.
@@ -182,5 +217,12 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
     refuse_newer_format(version, path)
     if version == FORMAT_VERSION:
         return
-    MIGRATIONS.apply(Database(connection))
-    connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        MIGRATIONS.apply(Database(connection))
+        connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from itertools import islice
 
 from mirror_index.vectors import BoolVector
 
+MOST_WORDS = 256
+"""Distinct words of a query that are looked up; no encoder reads more of it either."""
 _TOKEN = re.compile(r"\w+")
 
 
 def words_query(text: str) -> str | None:
-    """Return an FTS5 query for any of the words of a text, quoted; None without words."""
-    words = dict.fromkeys(_TOKEN.findall(text))
+    """Return an FTS5 query for any of the first words of a text, quoted; None without words."""
+    found = (match.group() for match in _TOKEN.finditer(text))
+    words = islice(dict.fromkeys(found), MOST_WORDS)
     return " OR ".join(f'"{word}"' for word in words) or None
 
 

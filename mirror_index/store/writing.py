@@ -20,8 +20,8 @@ from mirror_index import durable
 from mirror_index.durable import Chunk
 from mirror_index.errors import CollectionError
 from mirror_index.store.generations import Generation, read_generation
-from mirror_index.store.layout import DATABASE, Json, checksum
-from mirror_index.store.reading import chunked, read_meta
+from mirror_index.store.layout import DATABASE, Json, checksum, chunked
+from mirror_index.store.reading import read_meta
 from mirror_index.store.schema import migrate
 
 

@@ -44,6 +44,12 @@ def main(folder: Path, rounds: int) -> None:
     Collection.build(place, names(20), encoder=encoder).close()
     for number in range(rounds):
         _round("add", place, oracle, names(60, start=20 + 40 * number), rng)
+    place = folder / "sync"
+    oracle = Oracle(encoder)
+    oracle.put(names(20))
+    Collection.build(place, names(20), encoder=encoder).close()
+    for number in range(rounds):
+        _round("sync", place, oracle, names(60, start=15 + 30 * number), rng)
 
 
 def _round(verb: str, place: Path, oracle: Oracle, items: list, rng: random.Random) -> None:
@@ -53,16 +59,20 @@ def _round(verb: str, place: Path, oracle: Oracle, items: list, rng: random.Rand
         if verb == "build":
             return Collection.build(place, items, encoder=encoder)
         collection = Collection.open(place, encoder=encoder)
-        collection.add(items)
+        getattr(collection, verb)(items)
         return collection
 
+    generation = _generation(place)
+    known = _texts(place)
     _kill_after(rng.uniform(0.0, 0.35), change)
-    before = dict(oracle.records)
-    committed = _state(place, oracle, items, verb)
+    committed = _generation(place) > generation
+    if committed:
+        _apply(verb, oracle, items)
+    _check_state(place, oracle)
     pending = _pending(place)
-    done = {record.text for record in items if record.id in oracle.records} if committed else set()
-    fresh = {r.text for r in items} - done - {r.text for r in before.values()}
-    oracle.put(items)
+    fresh = set() if committed else {record.text for record in items} - known
+    if not committed:
+        _apply(verb, oracle, items)
     if committed and verb == "build":
         encoded, expected = 0, 0
     else:
@@ -88,21 +98,39 @@ def _kill_after(seconds: float, change: Callable[[], Collection]) -> None:
     os.waitpid(child, 0)
 
 
-def _state(place: Path, oracle: Oracle, items: list, verb: str) -> bool:
-    """Check the state the killed writer left; return whether its change was committed."""
-    try:
-        collection = Collection.open(place, encoder=oracle.encoder)
-    except CollectionError:
-        assert verb == "build"
-        return False
-    with collection:
-        committed = verb == "build" or collection.info()["records"] > len(oracle.records)
-        if committed:
-            oracle.put(items)
+def _apply(verb: str, oracle: Oracle, items: list) -> None:
+    if verb == "sync":
+        oracle.drop(list(oracle.records))
+    oracle.put(items)
+
+
+def _check_state(place: Path, oracle: Oracle) -> None:
+    """Check the state the killed writer left, be it the old or the new one."""
+    if not oracle.records:
+        return
+    with Collection.open(place, encoder=oracle.encoder) as collection:
         oracle.check(collection, QUERIES)
         kinds = {problem.kind for problem in collection.verify(encoder=oracle.encoder).problems}
         assert kinds <= {"leftover"}, kinds
-    return committed
+
+
+def _generation(place: Path) -> int:
+    try:
+        with Collection.open(place) as collection:
+            return int(collection.info()["generation"])
+    except CollectionError:
+        return 0
+
+
+def _texts(place: Path) -> set[str]:
+    """Return every text that has a committed vector, also those that no record uses any more."""
+    if not (place / "collection.db").exists():
+        return set()
+    connection = sqlite3.connect(f"file:{place / 'collection.db'}?mode=ro", uri=True)
+    try:
+        return {text for (text,) in connection.execute("SELECT text FROM texts")}
+    finally:
+        connection.close()
 
 
 def _pending(place: Path) -> int:

@@ -274,7 +274,7 @@ def test_names_keyed_by_older_rules_ask_for_a_compact(
         for module in ("collection.reader", "collection.shrinking", "store.checks"):
             monkeypatch.setattr(f"mirror_index.{module}.NAME_KEY_VERSION", 99)
         monkeypatch.setattr("mirror_index.store.compacting.name_key", lambda text: f"new {text}")
-        with pytest.raises(CollectionError, match=r"version 1 of the rules.*compact"):
+        with pytest.raises(CollectionError, match=r"version 1 of the rules.*repair"):
             collection.names_by_key(["aspirin"])
         collection.compact()
         assert list(collection.names_by_key(["new Aspirin"])) == ["new Aspirin"]
@@ -284,8 +284,11 @@ def test_the_index_follows_when_the_tail_grows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mirror_index.collection.approximation.TAIL_ROWS", 20)
-    monkeypatch.setattr("mirror_index.index.choosing.EXACT_ROWS", 50)
     encoder = HashEncoder()
+    choosing = "mirror_index.index.choosing"
+    monkeypatch.setattr(f"{choosing}.EXACT_VALUES", 50 * encoder.dim)
+    monkeypatch.setattr(f"{choosing}._LEAST_LISTS", 1)
+    monkeypatch.setattr(f"{choosing}._ladder", lambda rows, dim: ["HNSW32"])
     oracle = Oracle(encoder)
     with Collection.build(tmp_path / "c", names(40), encoder=encoder) as collection:
         oracle.put(names(40))
@@ -310,7 +313,7 @@ def test_a_recall_out_of_reach_is_said(tmp_path: Path) -> None:
         tmp_path / "c", items, encoder=HashEncoder(), spec=spec, reporter=notes
     ).close()
     assert len(notes.notes) == 1
-    assert "PCA2,Flat reaches recall@10" in notes.notes[0]
+    assert "PCA2,Flat: recall@10 is" in notes.notes[0]
 
 
 def test_a_bad_index_kind_costs_no_encoding(tmp_path: Path) -> None:

@@ -117,6 +117,8 @@ CHANGES = {
     "update": (on_open(lambda c: c.update(AFTER)), BOTH),
     "delete": (on_open(lambda c: c.delete([r.id for r in BEFORE[:9]])), state(ENCODER, BEFORE[9:])),
     "compact": (on_open(lambda c: c.compact()), state(ENCODER, BEFORE)),
+    "sync": (on_open(lambda c: c.sync(AFTER)), state(ENCODER, AFTER)),
+    "rollback": (on_open(lambda c: c.rollback(2)), state(ENCODER, BEFORE, names(3, start=90))),
     "overwrite": (overwrite(ENCODER), state(ENCODER, AFTER)),
     "renew": (overwrite(OTHER), state(OTHER, AFTER)),
 }

@@ -1,0 +1,104 @@
+"""Text tables written row by row, in the dialects that `readers` read back exactly."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TextIO
+
+from mirror_index import durable
+from mirror_index.errors import UsageError
+
+_QUOTED = frozenset('",\r\n')
+_UNTABBED = frozenset("\t\r\n")
+
+
+class _TextWriter:
+    """A text file that appears whole or not at all."""
+
+    def __init__(self, output: Path) -> None:
+        self._output = output
+        self._part = output.with_name(output.name + ".part")
+        output.parent.mkdir(parents=True, exist_ok=True)
+        self._file: TextIO = self._part.open("w", encoding="utf-8", newline="")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is not None:
+            self._give_up()
+            return
+        self._file.close()
+        durable.sync_file(self._part)
+        durable.rename(self._part, self._output)
+
+    def _give_up(self) -> None:
+        with suppress(OSError):  # what is left in its buffer may not fit on the disk
+            self._file.close()
+        self._part.unlink(missing_ok=True)
+
+
+class JsonlWriter(_TextWriter):
+    """One object a line, every value as it is stored."""
+
+    def append(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Write rows."""
+        self._file.writelines(
+            json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows
+        )
+
+
+class CsvWriter(_TextWriter):
+    """RFC 4180 with a header; an empty cell also stands for a value that is not there."""
+
+    def __init__(self, output: Path, columns: Sequence[str]) -> None:
+        super().__init__(output)
+        self._columns = columns
+        try:
+            self._write(columns)
+        except UsageError:
+            self._give_up()
+            raise
+
+    def append(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Write rows."""
+        for row in rows:
+            self._write([cell_of(row.get(column)) for column in self._columns])
+
+    def _write(self, cells: Sequence[str]) -> None:
+        quoted = (
+            '"' + cell.replace('"', '""') + '"' if _QUOTED.intersection(cell) else cell
+            for cell in cells
+        )
+        self._file.write(",".join(quoted) + "\n")
+
+
+class TsvWriter(CsvWriter):
+    """Tabs and a header, without any quoting."""
+
+    def _write(self, cells: Sequence[str]) -> None:
+        for column, cell in zip(self._columns, cells, strict=True):
+            if _UNTABBED.intersection(cell):
+                raise UsageError(
+                    "a .tsv cannot hold a tab or a line break",
+                    value=cell,
+                    where=f"column {column!r}, record {cells[0]}",
+                    remedy="Export to .csv, .jsonl or .parquet",
+                )
+        self._file.write("\t".join(cells) + "\n")
+
+
+def cell_of(value: Any) -> str:  # noqa: ANN401 - a JSON scalar
+    """Return a metadata value as the text of a cell."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value)
