@@ -16,7 +16,11 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 
-NAME_KEY_VERSION = 1
+from mirror_index import characters
+from mirror_index.errors import UsageError
+from mirror_index.positions import Piece, Span, Tracked
+
+NAME_KEY_VERSION = 2
 """Raised whenever any key changes; stored keys of another version have to be made again."""
 
 
@@ -27,6 +31,11 @@ class NameStep:
     rule: str
     before: str
     after: str
+
+    @property
+    def positions(self) -> tuple[Span, ...]:
+        """For each character of `after`, the span of `before` it stands for."""
+        return _TRACKED[self.rule](Tracked.start(self.before)).spans
 
     def __str__(self) -> str:
         """Return the step as a line for people."""
@@ -39,6 +48,23 @@ class NormalisedName:
 
     key: str
     steps: tuple[NameStep, ...]
+
+    def original_span(self, start: int, end: int) -> Span:
+        """Return the span of the raw text that ``key[start:end]`` was made of, in code points.
+
+        Raises:
+            UsageError: an empty span, or one that is not within the key.
+        """
+        if not 0 <= start < end <= len(self.key):
+            raise UsageError(
+                "no such span of the key",
+                value=(start, end),
+                remedy=f"Spans lie within 0 and {len(self.key)} and hold a character at least",
+            )
+        for step in reversed(self.steps):
+            positions = step.positions
+            start, end = positions[start][0], positions[end - 1][1]
+        return start, end
 
 
 def name_key(text: str) -> str:
@@ -60,116 +86,6 @@ def normalise_trace(text: str) -> NormalisedName:
             steps.append(NameStep(rule=name, before=text, after=after))
         text = after
     return NormalisedName(key=text, steps=tuple(steps))
-
-
-_ENTITIES = {
-    "&apos;": "'",
-    "&#39;": "'",
-    "&#x27;": "'",
-    "&quot;": '"',
-    "&lt;": "<",
-    "&gt;": ">",
-    "&amp;": "&",
-}
-_ENTITY = re.compile("|".join(map(re.escape, _ENTITIES)), re.IGNORECASE)
-
-
-def _entities(text: str) -> str:
-    """Undo the XML escapes that dictionaries carry over from their source format."""
-    if "&" not in text:
-        return text
-    return _ENTITY.sub(lambda match: _ENTITIES[match.group().lower()], text)
-
-
-_TRADE_MARKS = re.compile("[™℠®©℗]")
-# NFKC writes "1½" as "11⁄2" and "10⁹" as "109": keep the two numbers apart first.
-_GLUED_NUMBERS = re.compile(r"(?<=\d)(?=[¼-¾⅐-⅞↉²³¹⁰⁴-⁹])")
-
-
-def _compatibility(text: str) -> str:
-    """Unicode NFKC: ligatures, full-width forms, super- and subscripts become plain characters."""
-    text = _GLUED_NUMBERS.sub(" ", _TRADE_MARKS.sub(" ", text))
-    return unicodedata.normalize("NFKC", text)
-
-
-_UNIFIED = str.maketrans(
-    {
-        **dict.fromkeys("‘’‚‛ʻʼʽʹˈ′‵`´＇ꞌ׳", "'"),
-        **dict.fromkeys("“”„‟«»″‶ʺ＂״", '"'),
-        **dict.fromkeys("‐‑‒–—―⁃−﹘﹣－⸺⸻˗", "-"),
-        "⁄": "/",
-        "∕": "/",
-        "：": ":",
-        "＋": "+",
-    }
-)
-_ASCII_UNIFIED = str.maketrans({"`": "'"})
-_INVISIBLE = re.compile(
-    "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe00-\ufe0f\ufeff]"
-)
-
-
-def _typography(text: str) -> str:
-    """One apostrophe, one quote, one dash; soft hyphens and zero-width characters vanish."""
-    return _INVISIBLE.sub("", text.translate(_UNIFIED))
-
-
-def _ascii_typography(text: str) -> str:
-    return text.translate(_ASCII_UNIFIED)
-
-
-# Letters with a stroke or a ligature have no canonical decomposition.
-_LETTERS = str.maketrans(
-    {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}
-    | {"ё": "е"}
-)
-
-
-def _loses_marks(base: str) -> bool:
-    """Latin and Greek letters lose their accents; in other scripts the marks are letters."""
-    if base < "\u0250" or "\u0370" <= base < "\u0400":
-        return True
-    return unicodedata.category(base)[0] not in "LM"
-
-
-def _accents(text: str) -> str:
-    """Strip accents from Latin and Greek letters, spell out ligatures (Ayme, Lofgren, Sjogren)."""
-    kept: list[str] = []
-    base = ""
-    for char in unicodedata.normalize("NFD", text):
-        if not unicodedata.combining(char):
-            base = char
-        elif _loses_marks(base):
-            continue
-        kept.append(char)
-    return unicodedata.normalize("NFKC", "".join(kept)).translate(_LETTERS)
-
-
-_GREEK = dict(
-    zip(
-        "αβγδεζηθικλμνξοπρστυφχψω",
-        "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho "
-        "sigma tau upsilon phi chi psi omega".split(),
-        strict=True,
-    )
-)
-# In a unit the letter is a prefix that people type as a "u".
-_MICRO = re.compile(r"(?<![^\W\d_])μ(?=(?:g|l|m|mol|iu)(?![^\W\d_]))")
-_LONE_GREEK = re.compile(r"(?<![\u0370-\u03ff])([a-z0-9]?)([α-ω])(?![\u0370-\u03ff])")
-
-
-def _greek(text: str) -> str:
-    """Spell out a Greek letter that stands alone among Greek letters; Greek words stay.
-
-    A space parts it from a Latin letter or digit before it ("TNFα" is "tnf alpha"), none from what
-    follows ("κB" is "kappab", "β1" is "beta1"), which are the spellings in use; "μg" is "ug".
-    """
-
-    def spell(match: re.Match[str]) -> str:
-        before, letter = match.groups()
-        return f"{before}{' ' if before else ''}{_GREEK.get(letter, letter)}"
-
-    return _LONE_GREEK.sub(spell, _MICRO.sub("u", text))
 
 
 _POSSESSIVE = re.compile(r"(?<=\w)(?:'s)+(?!\w)")
@@ -194,7 +110,10 @@ _KEPT = re.compile(
     r"|[<>≤≥](?==?\s*\d)|(?<=[<>])=(?=\s*\d)"
 )
 _KEPT_OR_NOT = re.compile(rf"({_KEPT.pattern})|[^a-zA-Z0-9 ]")
-_COMPARISON = re.compile(r"([<>≤≥]=?) +(?=\d)")
+_COMPARISON = re.compile(r"(?<=[<>≤≥]) +(?=\d)|(?<=[<>≤≥]=) +(?=\d)")
+_AMPERSAND = re.compile("&")
+_OUTER_SPACES = re.compile("^ +| +$")
+_SPACES = re.compile(" {2,}")
 
 
 def _punctuation(text: str) -> str:
@@ -204,13 +123,13 @@ def _punctuation(text: str) -> str:
     text = text.replace("&", " and ")
     if text.isascii():  # the same, several times faster
         spaced = _KEPT_OR_NOT.sub(lambda match: match.group(1) or " ", text)
-        return _COMPARISON.sub(r"\1", " ".join(spaced.split()))
+        return _COMPARISON.sub("", " ".join(spaced.split()))
     kept = {index for match in _KEPT.finditer(text) for index in range(*match.span())}
     chars = [
         char if index in kept or not _is_punctuation(char) else " "
         for index, char in enumerate(text)
     ]
-    return _COMPARISON.sub(r"\1", " ".join("".join(chars).split()))
+    return _COMPARISON.sub("", " ".join("".join(chars).split()))
 
 
 def _is_punctuation(char: str) -> bool:
@@ -219,13 +138,15 @@ def _is_punctuation(char: str) -> bool:
     return unicodedata.category(char)[0] not in "LNM"
 
 
-_NUMERALS = {
+NUMERALS = {
     numeral: str(value)
     for value, numeral in enumerate(
         "i ii iii iv v vi vii viii ix x xi xii xiii xiv xv xvi xvii xviii xix".split(), start=1
     )
 }
 _COUNTED = frozenset({"type", "types", "subtype", "stage", "grade", "class", "phase"})
+_NUMERAL = re.compile(r" (?:x?(?:i{1,3}|iv|vi{0,3}|ix)|x)(?![^ ])")
+_WORD = re.compile(r"[^ ]+")
 
 
 def _numerals(text: str) -> str:
@@ -235,15 +156,18 @@ def _numerals(text: str) -> str:
     it has two letters or more ("mucolipidosis III"). A lone I, V or X elsewhere is a letter
     ("X linked", "trisomy X", "complementation group I"), and a numeral is never the first word.
     """
-    words = text.split(" ")
-    for place in range(1, len(words)):
-        number = _NUMERALS.get(words[place])
-        if number is None:
-            continue
-        last = place == len(words) - 1 and len(words[place]) > 1
-        if last or words[place - 1] in _COUNTED:
-            words[place] = number
-    return " ".join(words)
+    return _WORD.sub(_number, text) if _NUMERAL.search(text) else text
+
+
+def _number(match: re.Match[str]) -> str:
+    """Return a word as a number when it is a numeral at such a place, else as it is."""
+    word = match.group()
+    number = NUMERALS.get(word)
+    if number is None or match.start() == 0:
+        return word
+    before = match.string[: match.start() - 1].rpartition(" ")[2]
+    last = match.end() == len(match.string) and len(word) > 1
+    return number if last or before in _COUNTED else word
 
 
 _Rules = tuple[tuple[str, Callable[[str], str]], ...]
@@ -253,17 +177,55 @@ _SHARED_END: _Rules = (
     ("roman numerals", _numerals),
 )
 _ASCII_RULES: _Rules = (
-    ("escapes", _entities),
-    ("quotes and dashes", _ascii_typography),
+    ("escapes", characters.unescape),
+    ("quotes and dashes", characters.ascii_typography),
     ("case", str.casefold),
     *_SHARED_END,
 )
 _RULES: _Rules = (
-    ("escapes", _entities),
-    ("compatibility forms", _compatibility),
-    ("quotes and dashes", _typography),
+    ("escapes", characters.unescape),
+    ("compatibility forms", characters.compatibility),
+    ("quotes and dashes", characters.typography),
     ("case", str.casefold),
-    ("accents", _accents),
-    ("greek letters", _greek),
+    ("accents", characters.strip_accents),
+    ("greek letters", characters.spell_greek),
     *_SHARED_END,
 )
+
+
+def _tracked_punctuation(text: Tracked) -> Tracked:
+    if not any(map(str.isalnum, text.text)):
+        return Tracked("", ())
+    text = text.sub(_AMPERSAND, " and ")
+    kept = {index for match in _KEPT.finditer(text.text) for index in range(*match.span())}
+    text = text.rewrite(
+        Piece(start=index, end=index + 1, new=" ")
+        for index, char in enumerate(text.text)
+        if index not in kept and _is_punctuation(char)
+    )
+    return text.sub(_OUTER_SPACES, "").sub(_SPACES, " ").sub(_COMPARISON, "")
+
+
+# The same rules, slower, with the positions of what they change.
+_TRACKED: dict[str, Callable[[Tracked], Tracked]] = {
+    "escapes": lambda text: text.sub(characters.ENTITY, characters.entity),
+    "compatibility forms": lambda text: (
+        text.sub(characters.SPACING_ACCENTS, "'")
+        .sub(characters.TRADE_MARKS, " ")
+        .sub(characters.GLUED_NUMBERS, " ")
+        .clusters(characters.nfkc)
+    ),
+    "quotes and dashes": lambda text: text.each(
+        lambda char: char.translate(characters.UNIFIED)
+    ).sub(characters.INVISIBLE, ""),
+    "case": lambda text: text.each(str.casefold),
+    "accents": lambda text: text.clusters(characters.strip_accents),
+    "greek letters": lambda text: text.sub(characters.MICRO, "u").sub(
+        characters.LONE_GREEK, characters.spelled
+    ),
+    "possessives and apostrophes": lambda text: text.sub(_POSSESSIVE, "").sub(
+        _INNER_APOSTROPHE, ""
+    ),
+    "punctuation and spaces": _tracked_punctuation,
+    "roman numerals": lambda text: text.sub(_WORD, _number),
+}

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mirror_index.errors import UsageError
 from mirror_index.names import name_key, normalise_trace
 
 SAME = [
@@ -26,6 +27,8 @@ SAME = [
     ("Zellweger&apos;s syndrome", "Zellweger’s  Syndrome ", "zellweger syndrome"),
     ("Graves' disease", "Graves disease", "graves disease"),
     ("O'Brien", "O’Brien", "obrien"),
+    ("Löfgren´s", "Löfgren's", "lofgren"),
+    ("3´-UTR", "3'-UTR", "3' utr"),
     ("`quoted` name", "“quoted” name", "quoted name"),
     ("non–small cell", "non-small cell", "non small cell"),
     ("CD4⁺ T cell", "CD4+ T-cell", "cd4+ t cell"),
@@ -130,6 +133,56 @@ def test_the_trace_names_each_rule() -> None:
         "roman numerals",
     ]
     assert str(traced.steps[-1]) == "roman numerals: 'lofgren type ii' -> 'lofgren type 2'"
+
+
+SPANS = [
+    ("Löfgren’s  type II", "lofgren", "Löfgren"),
+    ("Löfgren’s  type II", "2", "II"),
+    ("TNFα (x)", "tnf", "TNF"),
+    ("TNFα (x)", "alpha", "α"),
+    ("1½ cups", "1/2", "½"),
+    ("Straße & O'Brien", "strasse", "Straße"),
+    ("Straße & O'Brien", "and", "&"),
+    ("Straße & O'Brien", "obrien", "O'Brien"),
+    ("le\u0301sion", "le", "le\u0301"),
+    ("B₁₂ »x«", "b12", "B₁₂"),
+    ("CD4⁺ > 5", "cd4+", "CD4⁺"),
+    ("CD4⁺ > 5", ">5", "> 5"),
+    ("a &lt; 5", "<5", "&lt; 5"),
+    ("soft\u00adhyphen", "softhyphen", "soft\u00adhyphen"),
+    ("ﬁbrosis 각", "fi", "ﬁ"),
+    ("ﬁbrosis \u1100\u1161\u11a8", "각", "\u1100\u1161\u11a8"),
+    ("5 µg", "ug", "µg"),
+    ("  SEIZURE ", "seizure", "SEIZURE"),
+]
+
+
+@pytest.mark.parametrize(("text", "part", "raw"), SPANS)
+def test_a_part_of_the_key_leads_back_to_the_raw_spelling(text: str, part: str, raw: str) -> None:
+    traced = normalise_trace(text)
+    start = traced.key.index(part)
+    assert text[slice(*traced.original_span(start, start + len(part)))] == raw
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.one_of(st.text(ALPHABET, max_size=14), st.text(max_size=12)))
+def test_positions_are_in_order_and_within_the_text(text: str) -> None:
+    traced = normalise_trace(text)
+    for step in traced.steps:
+        positions = step.positions
+        assert len(positions) == len(step.after)
+        assert list(positions) == sorted(positions)
+        for start, end in positions:
+            assert 0 <= start <= end <= len(step.before)
+    if traced.key:
+        start, end = traced.original_span(0, len(traced.key))
+        assert name_key(text[start:end]) in (traced.key, traced.key.strip("+-'"))
+
+
+@pytest.mark.parametrize("span", [(0, 0), (-1, 2), (2, 1), (0, 8)])
+def test_spans_that_are_not_in_the_key_are_refused(span: tuple[int, int]) -> None:
+    with pytest.raises(UsageError, match="no such span"):
+        normalise_trace("seizure").original_span(*span)
 
 
 def test_a_plain_name_has_no_steps() -> None:
