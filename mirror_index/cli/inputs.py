@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from mirror_index.errors import SourceError, UsageError
+
+
+def text_of(argument: str) -> str:
+    """Return an argument of the command line as the UTF-8 it is, whatever the locale.
+
+    Where the locale is plain ASCII, Python hands over other bytes as lone surrogates.
+    """
+    return os.fsencode(argument).decode("utf-8", "surrogateescape")
 
 
 def lines_of(given: Sequence[str], file: str | None) -> list[str]:
@@ -21,7 +30,7 @@ def lines_of(given: Sequence[str], file: str | None) -> list[str]:
             "texts were given both as arguments and as a file", value=file, remedy="Use one of them"
         )
     if given:
-        return list(given)
+        return list(map(text_of, given))
     try:
         if file in (None, "-"):
             text = sys.stdin.buffer.read().decode("utf-8-sig")
@@ -30,6 +39,12 @@ def lines_of(given: Sequence[str], file: str | None) -> list[str]:
     except UnicodeDecodeError as error:
         raise SourceError(
             f"the input is not UTF-8: byte {error.start}", where=file or "standard input"
+        ) from error
+    except OSError as error:
+        raise SourceError(
+            f"the input cannot be read: {error.strerror or error}",
+            value=file,
+            remedy="Check the path",
         ) from error
     lines = text.replace("\r\n", "\n").split("\n")
     return lines[:-1] if lines[-1] == "" else lines
