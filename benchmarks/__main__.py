@@ -13,11 +13,21 @@ BENCHMARKS = {
     "build.hpo": "build:run_hpo",
     "build.wordnet": "build:run_wordnet",
     "build.profile": "build:run_profile",
+    "adding": "adding:run",
     "cold_start": "cold_start:run",
+    "rrf": "rrf:run",
+    "tuning.speed": "tuning_speed:run",
+    "tuning.equal_quality": "tuning_speed:run_quality",
+    "tuning.variants": "tuning:run",
+    "engines": "vector_engines:run",
     "quality.sts": "quality_text:run_sts",
     "quality.scifact": "quality_text:run_scifact",
+    "quality.typos": "quality_typos:run_typos",
     "quality.held_out": "quality_linking:run_held_out",
     "quality.mentions": "quality_linking:run_mentions",
+    "quality.linkers": "linkers:run",
+    "quality.contexts": "contexts:run",
+    "quality.annotation": "annotation:run",
 }
 """Module and function of each benchmark; those that share the word before the dot are a group."""
 

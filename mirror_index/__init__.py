@@ -14,11 +14,23 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mirror_index.collection import ChangeReport, Collection, Problem, VerifyReport
+    from mirror_index.collection import (
+        ChangeReport,
+        Collection,
+        CommittedState,
+        Problem,
+        VerifyReport,
+    )
+    from mirror_index.collection.confusables import Confusable, confusables
+    from mirror_index.collection.exporting import ExportReport, export_collection
+    from mirror_index.collection.repairing import RepairReport, repair_collection
     from mirror_index.config import (
+        Dtype,
         EncoderConfig,
         IndexSpec,
         LinkOptions,
+        Loss,
+        MaskUnit,
         MirrorConfig,
         OnDuplicate,
         OnTruncate,
@@ -32,19 +44,55 @@ if TYPE_CHECKING:
     from mirror_index.encoding.transformer import TransformerEncoder as Encoder
     from mirror_index.errors import MirrorIndexError
     from mirror_index.linking import calibrate, evaluate_linking, link
-    from mirror_index.pipeline import add_to_collection, build_collection, encode_source
+    from mirror_index.linking.abbreviations import Definition, definitions
+    from mirror_index.linking.annotated import AnnotateReport, annotate_documents
+    from mirror_index.linking.annotating import AnnotateOptions, Annotation, Annotator, annotate
+    from mirror_index.linking.curated import export_overrides, override_states
+    from mirror_index.linking.curating import OverridesReport, import_overrides
+    from mirror_index.linking.diffing import LinksDiff, diff_links
+    from mirror_index.linking.refitting import roll_back_collection
+    from mirror_index.linking.releases import ReleaseReport, compare_releases, read_release
+    from mirror_index.linking.sssom import SssomOptions
+    from mirror_index.linking.tables import LinkTableReport, link_table
+    from mirror_index.pipeline import (
+        add_to_collection,
+        build_collection,
+        encode_source,
+        sync_collection,
+    )
     from mirror_index.readers import read
-    from mirror_index.records import Candidate, Concept, Hit, Link, Name, Record, Rejected, Scope
+    from mirror_index.readers.lint import LintReport, lint
+    from mirror_index.records import (
+        Candidate,
+        Concept,
+        Hit,
+        Link,
+        Name,
+        Record,
+        Rejected,
+        Scope,
+        SourceSize,
+    )
     from mirror_index.tuning import TuneResult, tune
 
 _HOMES = {
     "ChangeReport": "collection",
+    "Confusable": "collection.confusables",
+    "confusables": "collection.confusables",
     "Collection": "collection",
+    "CommittedState": "collection",
     "Problem": "collection",
     "VerifyReport": "collection",
+    "ExportReport": "collection.exporting",
+    "export_collection": "collection.exporting",
+    "RepairReport": "collection.repairing",
+    "repair_collection": "collection.repairing",
+    "Dtype": "config",
     "EncoderConfig": "config",
     "IndexSpec": "config",
     "LinkOptions": "config",
+    "Loss": "config",
+    "MaskUnit": "config",
     "MirrorConfig": "config",
     "OnDuplicate": "config",
     "OnTruncate": "config",
@@ -59,10 +107,34 @@ _HOMES = {
     "calibrate": "linking",
     "evaluate_linking": "linking",
     "link": "linking",
+    "Definition": "linking.abbreviations",
+    "definitions": "linking.abbreviations",
+    "AnnotateReport": "linking.annotated",
+    "annotate_documents": "linking.annotated",
+    "AnnotateOptions": "linking.annotating",
+    "Annotation": "linking.annotating",
+    "Annotator": "linking.annotating",
+    "annotate": "linking.annotating",
     "add_to_collection": "pipeline",
     "build_collection": "pipeline",
     "encode_source": "pipeline",
+    "roll_back_collection": "linking.refitting",
+    "export_overrides": "linking.curated",
+    "override_states": "linking.curated",
+    "OverridesReport": "linking.curating",
+    "import_overrides": "linking.curating",
+    "LinksDiff": "linking.diffing",
+    "diff_links": "linking.diffing",
+    "ReleaseReport": "linking.releases",
+    "compare_releases": "linking.releases",
+    "read_release": "linking.releases",
+    "SssomOptions": "linking.sssom",
+    "LinkTableReport": "linking.tables",
+    "link_table": "linking.tables",
+    "sync_collection": "pipeline",
     "read": "readers",
+    "LintReport": "readers.lint",
+    "lint": "readers.lint",
     "Candidate": "records",
     "Concept": "records",
     "Hit": "records",
@@ -71,19 +143,27 @@ _HOMES = {
     "Record": "records",
     "Rejected": "records",
     "Scope": "records",
+    "SourceSize": "records",
     "TuneResult": "tuning",
     "tune": "tuning",
 }
 _OTHER_NAMES = {"Encoder": "TransformerEncoder"}
 
 __all__ = [  # noqa: RUF022 - by room, as above
-    "ChangeReport", "Collection", "Problem", "VerifyReport",
-    "EncoderConfig", "IndexSpec", "LinkOptions", "MirrorConfig", "OnDuplicate", "OnTruncate",
-    "Pooling", "Precision", "Preset", "ReadOptions", "SearchOptions",
+    "ChangeReport", "Collection", "CommittedState", "Problem", "VerifyReport",
+    "Confusable", "confusables",
+    "ExportReport", "export_collection", "RepairReport", "repair_collection",
+    "Dtype", "EncoderConfig", "IndexSpec", "LinkOptions", "Loss", "MaskUnit", "MirrorConfig",
+    "OnDuplicate", "OnTruncate", "Pooling", "Precision", "Preset", "ReadOptions", "SearchOptions",
     "load_encoder", "Encoder", "MirrorIndexError",
-    "calibrate", "evaluate_linking", "link",
-    "add_to_collection", "build_collection", "encode_source", "read",
-    "Candidate", "Concept", "Hit", "Link", "Name", "Record", "Rejected", "Scope",
+    "calibrate", "evaluate_linking", "link", "Definition", "definitions", "AnnotateReport",
+    "annotate_documents", "AnnotateOptions", "Annotation", "Annotator", "annotate",
+    "link_table", "LinkTableReport", "SssomOptions", "diff_links", "LinksDiff",
+    "import_overrides", "export_overrides", "override_states", "OverridesReport",
+    "compare_releases", "read_release", "ReleaseReport",
+    "add_to_collection", "build_collection", "encode_source", "roll_back_collection",
+    "sync_collection", "read", "LintReport", "lint",
+    "Candidate", "Concept", "Hit", "Link", "Name", "Record", "Rejected", "Scope", "SourceSize",
     "TuneResult", "tune",
 ]  # fmt: skip
 

@@ -2,37 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import Any
 
-from mirror_index.errors import UsageError
-
-
-class Pooling(str, Enum):
-    """How token vectors become one text vector."""
-
-    MEAN = "mean"
-    CLS = "cls"
-
-
-class Precision(str, Enum):
-    """Arithmetic of bulk encoding; `auto` picks the fastest that stays above cosine 0.999."""
-
-    AUTO = "auto"
-    FLOAT32 = "float32"
-    BFLOAT16 = "bfloat16"
-    FLOAT16 = "float16"
-
-
-class Preset(str, Enum):
-    """The three levels of text that Mirror-BERT was published for (arXiv 2104.08027, section 4)."""
-
-    SENTENCE = "sentence"
-    PHRASE = "phrase"
-    WORD = "word"
+from mirror_index.choices import Pooling as Pooling
+from mirror_index.choices import Precision as Precision
+from mirror_index.choices import plain as _plain
+from mirror_index.choices import require as _require
+from mirror_index.tuning_config import Loss as Loss
+from mirror_index.tuning_config import MaskUnit as MaskUnit
+from mirror_index.tuning_config import MirrorConfig as MirrorConfig
+from mirror_index.tuning_config import Preset as Preset
 
 
 class OnDuplicate(str, Enum):
@@ -50,9 +33,16 @@ class OnTruncate(str, Enum):
     ERROR = "error"
 
 
-def _require(ok: bool, what: str, value: object, remedy: str) -> None:
-    if not ok:
-        raise UsageError(what, value=value, remedy=remedy)
+class Dtype(str, Enum):
+    """How vectors are stored; float16 halves the file and moves a score by less than 0.001."""
+
+    FLOAT32 = "float32"
+    FLOAT16 = "float16"
+
+    @property
+    def item_size(self) -> int:
+        """Bytes of a value."""
+        return 2 if self is Dtype.FLOAT16 else 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,130 +97,40 @@ class EncoderConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MirrorConfig:
-    """Mirror-BERT tuning. Defaults are the paper's for the sentence level; see `for_preset`.
-
-    Attributes:
-        tau: temperature of InfoNCE.
-        span_mask: characters masked in one random span of the second view; 0 for none.
-        dropout: hidden and attention dropout probability in both views; None keeps the model's.
-        drophead: probability to drop a whole attention head; with drophead, `dropout` should be 0.
-        strings: at most this many distinct strings, sampled with `seed`.
-        batch_size: string pairs a step.
-        synonyms: use pairs of names of one concept as positives as well, when the source has
-            concepts.
-        warmup: share of the steps over which the learning rate rises; above 0 it then falls
-            linearly to 0, at 0 it is constant, as published.
-        synonym_pairs: at most this many pairs of names of one concept an epoch.
-        synonym_learning_rate: learning rate when synonyms are used.
-        synonym_tau: temperature when synonyms are used.
-        synonym_warmup: `warmup` when synonyms are used.
-        held_out: share of the strings (at most 1,000) kept unseen for the before/after card.
-        require_gain: raise when the card shows no gain; `keep` forces the tuned weights to be
-            saved.
-    """
-
-    preset: Preset = Preset.SENTENCE
-    tau: float = 0.04
-    span_mask: int = 5
-    epochs: int = 1
-    max_length: int = 50
-    batch_size: int = 200
-    learning_rate: float = 2e-5
-    weight_decay: float = 0.01
-    warmup: float = 0.0
-    dropout: float | None = 0.1
-    drophead: float = 0.0
-    pooling: Pooling | None = None
-    strings: int = 10_000
-    synonyms: bool = True
-    synonym_pairs: int = 20_000
-    synonym_learning_rate: float = 1e-4
-    synonym_tau: float = 0.05
-    synonym_warmup: float = 0.1
-    seed: int = 33
-    device: str = "auto"
-    precision: Precision = Precision.AUTO
-    held_out: float = 0.1
-    require_gain: bool = False
-    keep: bool = False
-    threads: int | None = None
-
-    def __post_init__(self) -> None:
-        _require(self.tau > 0, "tau must be positive", self.tau, "The paper uses 0.04 and 0.2")
-        _require(self.span_mask >= 0, "span_mask must not be negative", self.span_mask, "0 is off")
-        _require(
-            self.epochs >= 1, "epochs must be at least 1", self.epochs, "The paper uses 1 or 2"
-        )
-        _require(self.batch_size >= 2, "batch_size must be at least 2", self.batch_size, "Try 200")
-        for name in ("weight_decay", "seed"):
-            value = getattr(self, name)
-            _require(value >= 0, f"{name} must not be negative", value, "Leave it out")
-        _require(self.strings >= 2, "strings must be at least 2", self.strings, "Try 10000")
-        _require(
-            self.learning_rate > 0, "learning_rate must be positive", self.learning_rate, "Try 2e-5"
-        )
-        for name in ("synonym_pairs", "synonym_learning_rate", "synonym_tau"):
-            value = getattr(self, name)
-            _require(
-                value > 0, f"{name} must be positive", value, "Use synonyms=False to go without"
-            )
-        for name in ("drophead", "held_out", "warmup", "synonym_warmup"):
-            value = getattr(self, name)
-            _require(0 <= value < 1, f"{name} must be in [0, 1)", value, "Give a share such as 0.1")
-        _require(
-            self.dropout is None or 0 <= self.dropout < 1,
-            "dropout must be in [0, 1)",
-            self.dropout,
-            "The paper uses 0.1",
-        )
-        _require(self.max_length >= 3, "max_length must be at least 3", self.max_length, "Try 50")
-        _require(
-            not (self.keep and self.require_gain),
-            "keep and require_gain exclude each other",
-            None,
-            "Use one of them",
-        )
-        _require(
-            self.held_out > 0 or self.keep,
-            "with held_out 0 no gain can be shown",
-            self.held_out,
-            "Hold out a share such as 0.1, or use keep",
-        )
-
-    @classmethod
-    def for_preset(cls, preset: Preset, **changes: object) -> MirrorConfig:
-        """Return the published settings of a level, with `changes` applied on top."""
-        settings: dict[str, Any] = {"preset": preset, **_PRESETS[preset], **changes}
-        return cls(**settings)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        return _plain(asdict(self))
-
-
-_PRESETS: Mapping[Preset, Mapping[str, Any]] = {
-    Preset.SENTENCE: {"tau": 0.04, "span_mask": 5, "epochs": 1, "max_length": 50},
-    Preset.PHRASE: {"tau": 0.04, "span_mask": 5, "epochs": 1, "max_length": 50},
-    Preset.WORD: {"tau": 0.2, "span_mask": 0, "epochs": 2, "max_length": 25},
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class IndexSpec:
-    """Which index to build.
+    """Which index to build, and how its vectors are stored.
 
     Attributes:
         kind: "auto", "exact", or any FAISS factory string such as "HNSW32" or "IVF1024,Flat".
         recall: recall@10 that the search parameters of an approximate index are calibrated to.
+        memory: most bytes that the index may hold in memory while it is searched (the vector file
+            is mapped, not held); None is no limit.
+        latency: most milliseconds that `auto` lets one search of one query take (the median); None
+            leaves it the balance of docs/adr/009.
+        dtype: how the vector file stores vectors.
     """
 
     kind: str = "auto"
     recall: float = 0.95
+    memory: int | None = None
+    latency: float | None = None
+    dtype: Dtype = Dtype.FLOAT32
 
     def __post_init__(self) -> None:
+        known = [dtype.value for dtype in Dtype]
+        _require(self.dtype in known, "unknown dtype", self.dtype, f"Use {' or '.join(known)}")
+        object.__setattr__(self, "dtype", Dtype(self.dtype))
+        for name, remedy in (("memory", "Try 500MB"), ("latency", "Try 10 milliseconds")):
+            value = getattr(self, name)
+            _require(
+                value is None or 0 < value < math.inf, f"{name} must be positive", value, remedy
+            )
         _require(0 < self.recall <= 1, "recall must be in (0, 1]", self.recall, "Try 0.95")
         _require(bool(self.kind.strip()), "the index kind is empty", self.kind, "Use auto")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values, from which `IndexSpec(**values)` makes it again."""
+        return _plain(asdict(self))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,11 +154,16 @@ class LinkOptions:
         k: candidates shown per mention, each another concept.
         min_probability: below it the answer is NIL.
         ambiguity_margin: closer than this to the runner-up, the answer is ambiguous.
+        precision: share of the linked that should be right; sets `min_probability` by the
+            calibration of the collection, and is refused where there is none.
+        types: only concepts of these semantic types; none means all.
     """
 
     k: int = 5
     min_probability: float = 0.5
     ambiguity_margin: float = 0.02
+    precision: float | None = None
+    types: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _require(self.k >= 1, "k must be at least 1", self.k, "Ask for one candidate or more")
@@ -268,6 +173,12 @@ class LinkOptions:
             self.min_probability,
             "Try 0.5",
         )
+        _require(
+            self.precision is None or 0 < self.precision < 1,
+            "precision must be in (0, 1)",
+            self.precision,
+            "Try 0.9",
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,7 +186,8 @@ class ReadOptions:
     """How a source becomes records.
 
     Attributes:
-        format: "auto" (by file name), or txt, csv, tsv, jsonl, parquet, sqlite, obo.
+        format: "auto" (by file name), or txt, csv, tsv, jsonl, parquet, sqlite, obo, owl, skos,
+            rdf, obograph, rrf, ctd.
         text_column: None means `text`, `name`, `label`, `title` or `sentence`, whichever is there,
             or the only column.
         id_column: None means `id` or `_id` when there is one, else ids are the file's name without
@@ -285,6 +197,10 @@ class ReadOptions:
         sql: query that yields the rows of an SQLite source.
         encoding: character encoding of text files.
         quoting: whether double quotes delimit fields; only for CSV (TSV never has quoting).
+        languages: names in these languages are taken, such as "en" or the UMLS's "ENG", the first
+            being preferred for labels, and those that have no language; none chosen means all.
+        vocabularies: source vocabularies (SAB) of the UMLS that are taken; none chosen means all.
+        synonyms: an SSSOM table whose mappings add names to the concepts of the source.
     """
 
     format: str = "auto"
@@ -295,7 +211,15 @@ class ReadOptions:
     sql: str | None = None
     encoding: str = "utf-8"
     quoting: bool = True
+    languages: tuple[str, ...] = ()
+    vocabularies: tuple[str, ...] = ()
+    synonyms: str | None = None
 
-
-def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value.value if isinstance(value, Enum) else value for key, value in values.items()}
+    def __post_init__(self) -> None:
+        for tag in self.languages:
+            _require(
+                re.fullmatch(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*", tag) is not None,
+                "this is no language",
+                tag,
+                "Use a tag such as en, de-CH or the UMLS's ENG",
+            )

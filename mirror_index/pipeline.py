@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from mirror_index.collection import Collection
+from mirror_index.collection.giving import give_to, give_to_new
+from mirror_index.collection.unencoded import load_unencoded
 from mirror_index.config import (
     EncoderConfig,
     IndexSpec,
@@ -21,12 +23,14 @@ from mirror_index.config import (
 from mirror_index.durable import sha256_of
 from mirror_index.encoding import load_encoder, load_stored_encoder
 from mirror_index.errors import CollectionError, UsageError
-from mirror_index.linking import calibrate
+from mirror_index.linking.refitting import refit_when_due
 from mirror_index.npy import NpyWriter
 from mirror_index.progress import SILENT, Reporter
 from mirror_index.readers import read
-from mirror_index.readers.source import STDIN
+from mirror_index.readers.measuring import size_of_source
+from mirror_index.readers.source import STDIN, source_file
 from mirror_index.records import Record, Rejected, SourceItem, normalise_text
+from mirror_index.vectors import EncoderLike
 
 REQUEST_FILE = "made-for.json"
 PHRASES = MirrorConfig.for_preset(Preset.PHRASE)
@@ -39,6 +43,7 @@ def build_collection(
     folder: Path,
     *,
     encoder: str | Path | None = None,
+    vectors: str | Path | None = None,
     tuned: bool | MirrorConfig = False,
     read_options: ReadOptions = ReadOptions(),  # noqa: B008 (frozen)
     encoder_config: EncoderConfig = EncoderConfig(),  # noqa: B008 (frozen)
@@ -54,6 +59,8 @@ def build_collection(
         source: a file, or "-" for standard input (which cannot be tuned on: it is read twice).
         folder: the collection's folder.
         encoder: model folder or hub name; None for the default encoder.
+        vectors: a .npy or .parquet file with the vector of each record, which then is not encoded.
+            They are bound to `encoder`, or to none when that is None; see docs/storage.md.
         tuned: tune the encoder on the source first: True for the phrase preset, or the settings.
             The tuned encoder lies beside the collection in ``<name>.encoder`` and is used again
             when an interrupted build is repeated.
@@ -70,6 +77,12 @@ def build_collection(
     """
     items = read(source, read_options)  # first: a source that is not there must cost no training
     if tuned:
+        if vectors is not None:
+            raise UsageError(
+                "given vectors are not those of a tuned encoder",
+                value=str(vectors),
+                remedy="Leave out the vectors or the tuning",
+            )
         if str(source) == STDIN:
             raise UsageError(
                 "tuning reads the source once more than standard input can be read",
@@ -79,18 +92,26 @@ def build_collection(
             _refuse_finished(folder)
         config = tuned if isinstance(tuned, MirrorConfig) else PHRASES
         encoder = _tuned_encoder(source, folder, encoder, config, read_options, reporter)
+    model: EncoderLike
+    if vectors is None:
+        model = load_encoder(encoder, encoder_config)
+    else:
+        given = give_to_new(source, read_options, vectors, encoder, encoder_config)
+        items, model = given.items, given.encoder
     collection = Collection.build(
         folder,
         items,
-        encoder=load_encoder(encoder, encoder_config),
+        encoder=model,
         spec=spec,
         on_duplicate=on_duplicate,
         on_truncate=on_truncate,
         overwrite=overwrite,
         source=str(source),
+        expected=size_of_source(source, read_options),
         reporter=reporter,
     )
-    return _calibrated(collection, reporter)
+    refit_when_due(collection, reporter)
+    return collection
 
 
 def _refuse_finished(folder: Path) -> None:
@@ -120,11 +141,13 @@ def _tuned_encoder(
     output = folder.with_name(folder.name + ".encoder")
     request = {
         "source": Path(source).name,
-        "source_sha256": sha256_of(Path(source)),
+        "source_sha256": sha256_of(Path(source_file(source))),
+        "synonyms_sha256": read_options.synonyms and sha256_of(Path(read_options.synonyms)),
         "base": None if base is None else str(base),
         "config": config.to_json(),
         "read_options": asdict(read_options),
     }
+    request = json.loads(json.dumps(request))  # tuples are lists once written and read
     note = output / REQUEST_FILE
     if note.is_file() and json.loads(note.read_text(encoding="utf-8")) == request:
         reporter.note(f"Using the encoder tuned before: {output}")
@@ -148,7 +171,8 @@ def open_for_writing(folder: Path, encoder_config: EncoderConfig | None = None) 
     """Open a collection with an encoder that is light for a few texts and fast for many."""
     with Collection.open(folder) as reader:
         encoder_folder = reader.encoder_folder
-    return Collection.open(folder, encoder=load_stored_encoder(encoder_folder, encoder_config))
+    encoder = load_unencoded(encoder_folder) or load_stored_encoder(encoder_folder, encoder_config)
+    return Collection.open(folder, encoder=encoder)
 
 
 def add_to_collection(
@@ -156,6 +180,7 @@ def add_to_collection(
     folder: Path,
     *,
     update: bool = False,
+    vectors: str | Path | None = None,
     read_options: ReadOptions = ReadOptions(),  # noqa: B008 (frozen)
     encoder_config: EncoderConfig = EncoderConfig(),  # noqa: B008 (frozen)
     on_duplicate: OnDuplicate = OnDuplicate.ERROR,
@@ -164,30 +189,61 @@ def add_to_collection(
 ) -> Collection:
     """Add the records of a source to a collection, or with `update` add and replace by id.
 
+    `vectors` is a file with the vector of each record, as for `build_collection`.
+
     Returns:
         The collection, open; its `last_change` says what was done.
 
     Raises:
         MirrorIndexError: whatever reading, encoding or writing cannot do.
     """
+    items = read(source, read_options)
     collection = open_for_writing(folder, encoder_config)
+    if vectors is not None:
+        given = give_to(collection, source, read_options, vectors)
+        collection.close()
+        items, collection = given.items, Collection.open(folder, encoder=given.encoder)
     change = collection.update if update else collection.add
     change(
-        read(source, read_options),
+        items,
         on_duplicate=on_duplicate,
         on_truncate=on_truncate,
         source=str(source),
         reporter=reporter,
     )
-    return _calibrated(collection, reporter)
+    refit_when_due(collection, reporter)
+    return collection
 
 
-def _calibrated(collection: Collection, reporter: Reporter) -> Collection:
-    """Fit the probabilities of linking anew when the collection names concepts."""
-    if next(iter(collection.iter_names()), None) is not None:
-        with reporter.stage("calibrate linking", 1, "fits") as advance:
-            calibrate(collection)
-            advance(1)
+def sync_collection(
+    source: str | Path,
+    folder: Path,
+    *,
+    read_options: ReadOptions = ReadOptions(),  # noqa: B008 (frozen)
+    encoder_config: EncoderConfig = EncoderConfig(),  # noqa: B008 (frozen)
+    on_duplicate: OnDuplicate = OnDuplicate.ERROR,
+    on_truncate: OnTruncate = OnTruncate.REPORT,
+    allow_empty: bool = False,
+    allow_quarantine: bool = False,
+    reporter: Reporter = SILENT,
+) -> Collection:
+    """Make a collection equal to a source, and return it open; see `Collection.sync`.
+
+    Raises:
+        MirrorIndexError: whatever reading, encoding, writing cannot do; a forbidden removal.
+    """
+    items = read(source, read_options)
+    collection = open_for_writing(folder, encoder_config)
+    collection.sync(
+        items,
+        on_duplicate=on_duplicate,
+        on_truncate=on_truncate,
+        source=str(source),
+        allow_empty=allow_empty,
+        allow_quarantine=allow_quarantine,
+        reporter=reporter,
+    )
+    refit_when_due(collection, reporter)
     return collection
 
 

@@ -61,12 +61,13 @@ class Record:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Name:
-    """One name of a concept other than its label."""
+    """One name of a concept other than its label; `language` is a tag such as ``en-GB``."""
 
     text: str
     scope: Scope
     name_type: str | None = None
     xrefs: tuple[str, ...] = ()
+    language: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +75,7 @@ class Concept:
     """A concept of an ontology or dictionary.
 
     An obsolete concept has no searchable names; `replaced_by` and `consider` say where it went.
+    `language` is that of the label, where the source tells.
     """
 
     id: str
@@ -88,17 +90,18 @@ class Concept:
     replaced_by: tuple[str, ...] = ()
     consider: tuple[str, ...] = ()
     line: int | None = None
+    language: str | None = None
 
     def records(self) -> Iterator[Record]:
         """Yield a record per distinct name: the label under the id, others under ``id#name``.
 
-        A name that occurs twice keeps its best scope (label, exact, narrow, broad, related). An
-        obsolete concept yields nothing.
+        A name that occurs twice keeps its best scope (label, exact, narrow, broad, related). The
+        language of a name becomes its metadata `language`. An obsolete concept yields nothing.
         """
         if self.obsolete:
             return
         seen: set[str] = set()
-        label = Name(text=self.label, scope=Scope.LABEL)
+        label = Name(text=self.label, scope=Scope.LABEL, language=self.language)
         for name in (label, *sorted(self.names, key=lambda n: n.scope.rank)):
             text = normalise_text(name.text)
             if not text or text in seen:
@@ -107,6 +110,7 @@ class Concept:
             yield Record(
                 id=self.id if name.scope is Scope.LABEL else f"{self.id}#{text}",
                 text=name.text,
+                metadata={} if name.language is None else {"language": name.language},
                 line=self.line,
                 concept_id=self.id,
                 scope=name.scope,
@@ -130,6 +134,14 @@ class Rejected:
 
 
 SourceItem = Record | Concept | Rejected
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceSize:
+    """How many rows a source holds at most, and how that is known, e.g. "lines counted"."""
+
+    rows: int
+    how: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +172,7 @@ class LinkStatus(str, Enum):
     AMBIGUOUS = "ambiguous"
     NIL = "nil"
     EMPTY = "empty"
+    COMPOSITE = "composite"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,6 +192,9 @@ class Candidate:
 class Link:
     """The answer for one mention; concept fields are None unless it is linked or ambiguous.
 
+    A composite mention ("breast and ovarian cancer") has the answers for its `parts`, each linked
+    or ambiguous, and no concept of its own; `parts` is empty for all others.
+
     `score` is the cosine (1.0 for an exact-layer match), `probability` the calibrated chance that
     the concept is right, `margin` the probability gap to the runner-up, `trace` the steps taken in
     order.
@@ -196,3 +212,4 @@ class Link:
     margin: float | None = None
     candidates: tuple[Candidate, ...] = ()
     trace: tuple[str, ...] = ()
+    parts: tuple[Link, ...] = ()

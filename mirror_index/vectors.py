@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,23 @@ FloatMatrix = NDArray[np.float32]
 FloatVector = NDArray[np.float32]
 IntVector = NDArray[np.int64]
 BoolVector = NDArray[np.bool_]
+
+
+class UnitRows(Protocol):
+    """Stored (n, dim) unit rows: a float32 array, or what decodes to one when it is indexed."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rows and columns."""
+        ...
+
+    def __len__(self) -> int:
+        """Number of rows."""
+        ...
+
+    def __getitem__(self, key: Any, /) -> FloatMatrix:  # noqa: ANN401 - whatever indexes rows
+        """Return the rows a slice or an array of row numbers selects, as float32."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

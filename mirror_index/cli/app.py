@@ -17,23 +17,38 @@ COMMANDS = (
     "build",
     "add",
     "update",
+    "sync",
     "delete",
+    "history",
+    "rollback",
     "search",
     "link",
+    "annotate",
+    "calibrate",
+    "overrides",
+    "diff",
+    "compare-releases",
     "encode",
     "evaluate",
     "info",
     "verify",
+    "repair",
+    "export",
     "compact",
     "quarantine",
     "audit",
+    "confusables",
+    "lint",
     "list",
 )
 INTERRUPTED = 130
 
 
 class LazyGroup(click.Group):
-    """A group whose commands live in ``mirror_index.cli.<name>`` and are imported when needed."""
+    """A group whose commands live in ``mirror_index.cli.<name>``, imported when needed.
+
+    A hyphen in a name is an underscore there.
+    """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the verbs in the order in which a user meets them."""
@@ -43,7 +58,7 @@ class LazyGroup(click.Group):
         """Import the command's module and return its `command`."""
         if cmd_name not in COMMANDS:
             return None
-        command = importlib.import_module(f"mirror_index.cli.{cmd_name}").command
+        command = importlib.import_module(f"mirror_index.cli.{cmd_name.replace('-', '_')}").command
         assert isinstance(command, click.Command)
         return command
 
@@ -61,7 +76,8 @@ def app() -> None:
       mirror-index link hpo "droopy eyelids"         # mention to concept, or none
 
     COLLECTION is a path, or a name under --home (default: indexes/, or $MIRROR_INDEX_HOME).
-    SOURCE is a .txt, .csv, .tsv, .jsonl, .parquet, .sqlite or .obo file, or - for standard input.
+    SOURCE is a .txt, .csv, .tsv, .jsonl, .parquet, .sqlite, .obo, .owl, .ttl, OBO graph .json or
+    UMLS .RRF file (all but .parquet and .sqlite also packed as .gz), or - for standard input.
 
     Exit status: 0 done; 1 failed; 2 wrong usage; 3 done, but rows were quarantined; 75 the
     collection is being written by another process.

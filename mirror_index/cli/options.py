@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,7 +17,7 @@ from mirror_index.config import (
     Precision,
     ReadOptions,
 )
-from mirror_index.errors import CollectionError
+from mirror_index.errors import CollectionError, UsageError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -40,6 +40,13 @@ encoder_name = click.option(
 )
 
 
+vectors = click.option(
+    "--vectors",
+    metavar="FILE",
+    help="Take the vector of each record from a .npy or .parquet[:column] file.",
+)
+
+
 def names_of(choices: Any) -> click.Choice[str]:  # noqa: ANN401 - an Enum class
     """Return a click type for the values of a string Enum."""
     return click.Choice([choice.value for choice in choices])
@@ -53,7 +60,12 @@ def _bundle(*options: Callable[[Command], Command]) -> Callable[[Command], Comma
 
 
 reading = _bundle(
-    click.option("--format", default="auto", help="Format of SOURCE; by its name if left out."),
+    click.option(
+        "--format",
+        default="auto",
+        help="Format of SOURCE, if its name does not tell: txt, csv, tsv, jsonl, parquet, sqlite, "
+        "obo, owl, skos, rdf, obograph, rrf or ctd.",
+    ),
     click.option("--text-column", help="Column or field with the text."),
     click.option("--id-column", help="Column or field with the id; else file:number (a.txt:12)."),
     click.option("--concept-column", help="Column with a concept id: the rows are its names."),
@@ -61,6 +73,23 @@ reading = _bundle(
     click.option("--sql", help="Query that yields the rows of an SQLite source."),
     click.option("--encoding", default="utf-8", show_default=True, help="Encoding of text files."),
     click.option("--no-quoting", is_flag=True, help="Take the quotes of a .csv as text."),
+    click.option(
+        "--lang",
+        "languages",
+        multiple=True,
+        metavar="TAG",
+        help="Take names in this language (en, or ENG of the UMLS); may be repeated.",
+    ),
+    click.option(
+        "--sab",
+        "vocabularies",
+        multiple=True,
+        metavar="SAB",
+        help="Take this source vocabulary of the UMLS; may be repeated.",
+    ),
+    click.option(
+        "--synonyms", metavar="SSSOM", help="Mappings (.sssom.tsv) that add names to concepts."
+    ),
 )
 running = _bundle(
     click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:N."),
@@ -116,6 +145,9 @@ def read_options(values: dict[str, Any]) -> ReadOptions:
             "scope_column",
             "sql",
             "encoding",
+            "languages",
+            "vocabularies",
+            "synonyms",
         ),
         quoting=not values.pop("no_quoting"),
     )
@@ -141,15 +173,35 @@ def take_options(values: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def conditions(only: Sequence[str]) -> dict[str, str]:
+    """Return column -> value of conditions given as ``COLUMN=VALUE``.
+
+    Raises:
+        UsageError: one has no =.
+    """
+    for condition in only:
+        if "=" not in condition:
+            raise UsageError("a condition has no =", value=condition, remedy="--only COLUMN=VALUE")
+    return dict(condition.partition("=")[::2] for condition in only)
+
+
+def collection_folder(name: str, home: Path) -> Path | None:
+    """Return the folder of a collection given by path or by name, None when there is none."""
+    for folder in (Path(name), home / name):
+        if (folder / "collection.db").is_file():
+            return folder
+    return None
+
+
 def find_collection(name: str, home: Path) -> Path:
     """Return the folder of a collection given by path or by name.
 
     Raises:
         CollectionError: neither a path nor a name under `home`.
     """
-    for folder in (Path(name), home / name):
-        if (folder / "collection.db").is_file():
-            return folder
+    folder = collection_folder(name, home)
+    if folder is not None:
+        return folder
     raise CollectionError(
         "no such collection",
         value=name,

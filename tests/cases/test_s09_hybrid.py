@@ -21,7 +21,7 @@ def fruit(tmp_path: Path) -> Collection:
 def test_s09_the_exact_text_comes_first(fruit: Collection) -> None:
     (hits,) = fruit.search(["apple orange"], SearchOptions(k=4, hybrid=True))
     assert hits[0].text == "apple orange"
-    assert hits[0].legs == {"dense": 1, "words": 1}
+    assert hits[0].legs == {"dense": 1, "words": 1, "trigrams": 1}
     assert hits[0].score == 1.0
     assert len(hits) == 4
 

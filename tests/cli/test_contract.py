@@ -60,7 +60,7 @@ def test_launcher_in_a_checkout() -> None:
         (["search", "nowhere", "x"], 1, "no such collection: 'nowhere'"),
         (["search", "names", "x", "-f", "also"], 2, "both as arguments and as a file"),
         (["search", "names", "x", "--where", "year >"], 2, "year >"),
-        (["link", "tiny", "x", "-o", "out.tsv"], 2, "-o goes with --column"),
+        (["link", "tiny", "x", "-o", "out.xlsx"], 1, "name does not tell the format"),
         (["link", "tiny", "--column", "mention"], 2, "--column reads a table"),
         (["search", "names", "-f", "no-such-file"], 1, "no-such-file"),
         (["build", "no-such-file.txt", "-o", "x"], 1, "no-such-file.txt"),

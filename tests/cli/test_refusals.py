@@ -26,14 +26,15 @@ def collection(run: Run, workshop: Path, tmp_path: Path) -> Path:
 
 def test_audit_lists_what_was_not_read_whole(run: Run, collection: Path) -> None:
     cut, odd = run("audit", collection, "--json").json
-    assert list(cut) == ["id", "tokens", "truncated", "unknown", "line", "text"]
+    header = ["id", "tokens", "truncated", "unknown", "line", "text", "collides_with"]
+    assert list(cut) == header
     assert (cut["id"], cut["truncated"], cut["unknown"], cut["line"]) == ("b", True, False, 3)
     assert cut["tokens"] > 200
     assert cut["text"].startswith("heart heart")
     assert (odd["id"], odd["truncated"], odd["unknown"], odd["line"]) == ("c", False, True, 4)
     assert len(run("audit", collection, "--limit", 1, "--json").json) == 1
     lines = run("audit", collection).out.splitlines()
-    assert lines[0].split() == ["id", "tokens", "truncated", "unknown", "line", "text"]
+    assert lines[0].split() == header
     assert lines[1].split()[2:5] == ["yes", "no", "3"]
 
 
