@@ -8,6 +8,7 @@ from pathlib import Path
 
 from mirror_index.config import EncoderConfig
 from mirror_index.encoding.onnx import load_query_encoder
+from mirror_index.encoding.tokenising import Tokenised
 from mirror_index.errors import EncoderMismatchError
 from mirror_index.vectors import Encoded, EncoderLike, FloatMatrix
 
@@ -60,6 +61,10 @@ class AdaptiveEncoder:
         """Like `encode`, with token counts, truncation and unknown-token flags."""
         engine = self._heavy if len(texts) >= MANY else self._light
         return engine.encode_audited(texts)
+
+    def tokenise(self, texts: Sequence[str]) -> Tokenised:
+        """Return token ids within the limit, with the audit columns."""
+        return self._light.tokenise(texts)
 
     def save(self, folder: Path) -> None:
         """Copy the encoder folder."""

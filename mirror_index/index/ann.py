@@ -6,24 +6,44 @@ It only ever proposes candidates; scores and order come from the vector file (`i
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import faiss as _typed_faiss
 import numpy as np
 
-from mirror_index.errors import CollectionCorruptError, UsageError
+from mirror_index.errors import CollectionCorruptError
+from mirror_index.index.exact import MARGIN
 from mirror_index.vectors import BoolVector, FloatMatrix, IntVector
 
 # The stubs lack what its Python layer adds: keyword arguments, arrays for pointers.
 faiss: Any = _typed_faiss
 
-FETCH_FLOOR = 128
-_ADD_ROWS = 65_536
-_TRAIN_ROWS = 1_000_000
+PREFIX_ROWS = 64
+"""Searches for up to this many rows see the same candidates, so the shorter answer is the beginning
+of the longer one."""
+_SPARE_ROWS = 16
+_COARSE_FACTOR = 2
 _LOCATION = re.compile(r"^Error in .*? at \S+:\d+: ")
-_FAISS_ERRORS = (RuntimeError, AssertionError, NotImplementedError)
+FAISS_ERRORS = (RuntimeError, AssertionError, NotImplementedError)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposed:
+    """What an index proposes for each query.
+
+    Attributes:
+        rows: per query, the row numbers worth scoring, in no particular order.
+        found: per query, how many allowed rows the index came up with, also those that its own
+            scores rule out.
+    """
+
+    rows: list[IntVector]
+    found: list[int]
 
 
 class AnnIndex:
@@ -37,6 +57,8 @@ class AnnIndex:
     def __init__(self, index: Any, parameters: Mapping[str, Any]) -> None:  # noqa: ANN401
         self._index = index
         self.parameters = dict(parameters)
+        self._selection: tuple[IntVector, BoolVector, Any] | None = None
+        self._plain_search: dict[int, Any] = {}
 
     @classmethod
     def load(cls, path: Path, parameters: Mapping[str, Any]) -> AnnIndex:
@@ -47,9 +69,9 @@ class AnnIndex:
         """
         try:
             index = faiss.read_index(str(path))
-        except _FAISS_ERRORS as error:
+        except FAISS_ERRORS as error:
             raise CollectionCorruptError(
-                f"the approximate index cannot be read: {_reason(error)}",
+                f"the approximate index cannot be read: {reason_of(error)}",
                 where=str(path),
                 remedy="Run `mirror-index compact`, which makes it again, or search with exact",
             ) from error
@@ -64,15 +86,26 @@ class AnnIndex:
         """Number of vectors in the index: rows 0 to `rows` - 1 of the vector file."""
         return int(self._index.ntotal)
 
-    @property
-    def fetch(self) -> int:
-        """Candidates asked for at least, so that small searches agree with each other."""
-        return int(self.parameters.get("fetch", FETCH_FLOOR))
+    @cached_property
+    def faithful(self) -> bool:
+        """Whether the scores of the index are the cosines of whole vectors, not of codes."""
+        top = faiss.downcast_index(self._index)
+        return isinstance(top, faiss.IndexHNSWFlat | faiss.IndexIVFFlat | faiss.IndexFlat)
+
+    def fetch(self, k: int) -> int:
+        """Return how many candidates to ask for when `k` rows are wanted.
+
+        It is the same for every k up to `PREFIX_ROWS`. Where vectors are stored as codes their
+        order is not to be trusted, and twice as many are asked for, or what calibration found.
+        """
+        least = int(self.parameters.get("fetch", 0))
+        wanted = max(k, PREFIX_ROWS)
+        return max(least, wanted + _SPARE_ROWS if self.faithful else _COARSE_FACTOR * wanted)
 
     @property
     def knob(self) -> str | None:
         """Name of the parameter that sets the breadth of a search, None when there is none."""
-        core = _core(self._index)
+        core = core_of(self._index)
         if isinstance(core, faiss.IndexIVF):
             return "nprobe"
         return "efSearch" if isinstance(core, faiss.IndexHNSW) else None
@@ -80,44 +113,66 @@ class AnnIndex:
     @property
     def ladder(self) -> tuple[int, ...]:
         """Breadths worth trying, rising; a single 0 when nothing can be set."""
-        core = _core(self._index)
+        core = core_of(self._index)
         if isinstance(core, faiss.IndexIVF):
-            steps = [1 << power for power in range(int(core.nlist).bit_length())]
-            return tuple(dict.fromkeys([*(s for s in steps if s < core.nlist), int(core.nlist)]))
+            powers = range(int(core.nlist).bit_length())
+            steps = sorted({step for power in powers for step in (1 << power, 3 << power >> 1)})
+            return (*(step for step in steps if step < core.nlist), int(core.nlist))
         if isinstance(core, faiss.IndexHNSW):
             # HNSW keeps as many candidates as are fetched, so less than that changes nothing.
-            return tuple(FETCH_FLOOR << power for power in range(6))
+            least = self.fetch(1)
+            return tuple(round(least * 2 ** (half / 2)) for half in range(12))
         return (0,)
 
     def candidates(
         self,
         queries: FloatMatrix,
-        fetch: int,
-        allowed: BoolVector | None,
+        k: int,
+        allowed: IntVector | None,
         *,
-        breadth: int | None = None,
         widen: int = 1,
-    ) -> list[IntVector]:
-        """Return per query up to `fetch` row numbers that are allowed, in no particular order.
+    ) -> Proposed:
+        """Return per query the allowed rows that may be among the `k` best.
 
         Args:
             queries: (q, dim) float32 unit rows.
-            fetch: candidates wanted.
-            allowed: (rows,) True where a row may be found; None for all.
-            breadth: overrides the calibrated breadth.
-            widen: multiplies it.
+            k: rows wanted.
+            allowed: ascending row numbers that may be found; None for all.
+            widen: multiplies the breadth and the number of candidates.
         """
-        value = (breadth or int(self.parameters.get("value", 0)) or self.ladder[0]) * widen
-        selector = None
-        if allowed is not None and self.parameters.get("selector", True):
-            selector = faiss.IDSelectorBitmap(np.packbits(allowed, bitorder="little"))
-        _, found = self._index.search(
-            np.ascontiguousarray(queries),
-            min(fetch, max(1, self.rows)),
-            params=_search_parameters(self._index, selector, value),
-        )
-        kept = (row[row >= 0].astype(np.int64) for row in found)
-        return [row if allowed is None else row[allowed[row]] for row in kept]
+        value = (int(self.parameters.get("value", 0)) or self.ladder[0]) * widen
+        mask, selector = (None, None) if allowed is None else self._select(allowed)
+        with _threads_for(len(queries)):
+            scores, rows = self._index.search(
+                np.ascontiguousarray(queries),
+                min(self.fetch(k) * widen, max(1, self.rows)),
+                params=self._search_parameters(selector, value),
+            )
+        good = rows >= 0 if mask is None else (rows >= 0) & mask[rows]
+        found = np.count_nonzero(good, axis=1).tolist()
+        if self.faithful and rows.shape[1] > k:
+            scores[~good] = -np.inf
+            kth = np.partition(scores, rows.shape[1] - k, axis=1)[:, rows.shape[1] - k]
+            good &= scores >= kth[:, None] - np.float32(MARGIN)
+        return Proposed(rows=[row[kept] for row, kept in zip(rows, good, strict=True)], found=found)
+
+    def _search_parameters(self, selector: Any, value: int) -> Any:  # noqa: ANN401
+        if selector is not None:
+            return _search_parameters(self._index, selector, value)
+        if value not in self._plain_search:
+            self._plain_search[value] = _search_parameters(self._index, None, value)
+        return self._plain_search[value]
+
+    def _select(self, allowed: IntVector) -> tuple[BoolVector, Any]:
+        """Return the allowed rows as a mask and for FAISS; kept, for filters are used again."""
+        if self._selection is None or self._selection[0] is not allowed:
+            mask = np.zeros(max(1, self.rows), dtype=np.bool_)
+            mask[allowed[: np.searchsorted(allowed, self.rows)]] = True
+            selector = None
+            if self.parameters.get("selector", True):
+                selector = faiss.IDSelectorBitmap(np.packbits(mask, bitorder="little"))
+            self._selection = (allowed, mask, selector)
+        return self._selection[1:]
 
     def takes_selector(self) -> bool:
         """Whether this kind of index can leave rows out while it searches."""
@@ -126,89 +181,33 @@ class AnnIndex:
         query = np.zeros((1, self._index.d), dtype=np.float32)
         query[0, 0] = 1.0
         try:
-            self.candidates(query, 1, np.ones(self.rows, dtype=np.bool_))
-        except _FAISS_ERRORS:
+            self.candidates(query, 1, np.arange(self.rows))
+        except FAISS_ERRORS:
             return False
         return True
 
 
-def check_factory(kind: str, dim: int) -> None:
-    """Refuse a factory string that FAISS does not know or that cannot rank by inner product.
-
-    Raises:
-        UsageError: names the string and FAISS's reason.
-    """
-    _make(kind, dim)
-
-
-def build_ann(
-    vectors: FloatMatrix, kind: str, advance: Callable[[int], None] = lambda n: None
-) -> AnnIndex:
-    """Train and fill an index over (n, dim) float32 unit rows, a block at a time.
-
-    Raises:
-        UsageError: FAISS does not know `kind`, or it needs more rows to train on than there are.
-    """
-    index = _make(kind, vectors.shape[1])
+@contextmanager
+def _threads_for(queries: int) -> Iterator[None]:
+    """Search for one query on one thread: waiting for a second costs more than it does."""
+    if queries > 1:
+        yield
+        return
+    threads = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)
     try:
-        if not index.is_trained:
-            _use_gpus(index)
-            index.train(_training_rows(vectors))
-        for start in range(0, len(vectors), _ADD_ROWS):
-            block = np.ascontiguousarray(vectors[start : start + _ADD_ROWS])
-            index.add(block)
-            advance(len(block))
-    except _FAISS_ERRORS as error:
-        raise UsageError(
-            f"this kind of index cannot be built from {len(vectors)} distinct texts: "
-            f"{_reason(error)}",
-            value=kind,
-            remedy="Use auto or exact, fewer lists, or a kind that needs no training (HNSW32)",
-        ) from error
-    built = AnnIndex(index, {})
-    built.parameters["selector"] = built.takes_selector()
-    return built
+        yield
+    finally:
+        faiss.omp_set_num_threads(threads)
 
 
-def _use_gpus(index: Any) -> None:  # noqa: ANN401
-    """Let k-means of an inverted file run on the GPUs there are; the index stays on the CPU."""
-    core = _core(index)
-    if faiss.get_num_gpus() and isinstance(core, faiss.IndexIVF):
-        core.clustering_index = faiss.index_cpu_to_all_gpus(faiss.IndexFlatIP(core.d))
-
-
-def _training_rows(vectors: FloatMatrix) -> FloatMatrix:
-    if len(vectors) <= _TRAIN_ROWS:
-        return np.ascontiguousarray(vectors)
-    rows = np.random.default_rng(0).choice(len(vectors), _TRAIN_ROWS, replace=False)
-    return np.ascontiguousarray(vectors[np.sort(rows)])
-
-
-def _make(kind: str, dim: int) -> Any:  # noqa: ANN401
-    try:
-        index = faiss.index_factory(dim, kind, faiss.METRIC_INNER_PRODUCT)
-    except _FAISS_ERRORS as error:
-        raise UsageError(
-            f"FAISS cannot make this kind of index for {dim} dimensions: {_reason(error)}",
-            value=kind,
-            remedy="Use auto, exact, or a factory string such as HNSW32 or IVF1024,Flat",
-        ) from error
-    if index.metric_type != faiss.METRIC_INNER_PRODUCT or isinstance(index, faiss.IndexIDMap):
-        raise UsageError(
-            "this kind of index cannot rank by inner product over plain rows",
-            value=kind,
-            remedy="Use auto, exact, or a factory string such as HNSW32 or IVF1024,Flat",
-        )
-    return index
-
-
-def _core(index: Any) -> Any:  # noqa: ANN401
+def core_of(index: Any) -> Any:  # noqa: ANN401
     """Return the index below transforms and refinement."""
     core = faiss.downcast_index(index)
     if isinstance(core, faiss.IndexPreTransform):
-        return _core(core.index)
+        return core_of(core.index)
     if isinstance(core, faiss.IndexRefine):
-        return _core(core.base_index)
+        return core_of(core.base_index)
     return core
 
 
@@ -228,7 +227,7 @@ def _search_parameters(index: Any, selector: Any, value: int) -> Any:  # noqa: A
     return faiss.SearchParameters(**chosen) if chosen else None
 
 
-def _reason(error: BaseException) -> str:
+def reason_of(error: BaseException) -> str:
     """Return the last line of a FAISS message without its source location."""
     lines = [line for line in str(error).splitlines() if line.strip()]
     last = lines[-1] if lines else type(error).__name__

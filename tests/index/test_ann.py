@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from mirror_index.errors import CollectionCorruptError, UsageError
-from mirror_index.index import choosing
-from mirror_index.index.ann import AnnIndex, build_ann, check_factory
+from mirror_index.index.ann import AnnIndex, Proposed
 from mirror_index.index.approximate import approximate_search
+from mirror_index.index.building import build_ann, check_factory
 from mirror_index.index.calibration import altered, calibrate, measure
 from mirror_index.index.exact import exact_search
 from mirror_index.vectors import FloatMatrix
@@ -36,13 +36,14 @@ def texts_of(rows: Sequence[int]) -> list[str]:
 def test_calibrated_search_finds_what_it_says(kind: str, vectors: FloatMatrix) -> None:
     index = build_ann(vectors, kind)
     facts = calibrate(index, vectors, ENCODER, texts_of, target_recall=0.9)
-    assert facts["queries"] == 200
+    assert 350 <= facts["queries"] <= 400
     low, high = facts["recall_interval"]
     assert low <= facts["recall_at_10"] <= high
     assert facts["reached"]
     assert facts["recall_at_10"] >= 0.9
     again = measure(index, vectors, ENCODER, texts_of)
-    assert again["recall_at_10"] == facts["recall_at_10"]
+    assert again["recall_interval"][1] >= 0.9
+    assert again["query_source"] == "altered texts"
     queries = ENCODER.encode([altered_text for altered_text in TEXTS[:40:3]])
     found = approximate_search(queries, vectors, index, 10)
     truth = exact_search(queries, vectors, 10)
@@ -70,8 +71,9 @@ def test_a_filter_never_costs_hits(kind: str, vectors: FloatMatrix) -> None:
 
 def test_an_index_that_gives_nothing_ends_exact(vectors: FloatMatrix) -> None:
     class Blind(AnnIndex):
-        def candidates(self, queries: FloatMatrix, *args: object, **kwargs: object) -> list:
-            return [np.empty(0, dtype=np.int64)] * len(queries)
+        def candidates(self, queries: FloatMatrix, *args: object, **kwargs: object) -> Proposed:
+            nothing = [np.empty(0, dtype=np.int64)] * len(queries)
+            return Proposed(rows=nothing, found=[0] * len(queries))
 
     index = Blind(build_ann(vectors, "Flat")._index, {})
     found = approximate_search(vectors[:3], vectors, index, 10)
@@ -125,14 +127,6 @@ def test_an_empty_index() -> None:
     vectors = ENCODER.encode(TEXTS[:5])
     (one,) = approximate_search(vectors[:1], vectors, index, 3)
     assert len(one.ranked.rows) == 3
-
-
-def test_what_auto_chooses() -> None:
-    assert choosing.choose_kind("auto", 200_000) == "exact"
-    assert choosing.choose_kind(" Exact ", 10**7) == "exact"
-    assert choosing.choose_kind("AUTO", 200_001) == "HNSW32"
-    assert choosing.choose_kind("auto", 5_000_000).startswith("IVF")
-    assert choosing.choose_kind("IVF9,Flat", 3) == "IVF9,Flat"
 
 
 def test_altered_texts_differ() -> None:

@@ -1,0 +1,165 @@
+"""Vector engines behind one interface: ours here, others in `peers`; each runs in its own process.
+
+Every engine gets an id and two metadata fields (`part`, 0 to 99, and `source`) with each vector. A
+library without a store for metadata gets them as a JSON file beside its index, and filters by rows
+that are worked out from it beforehand where it can filter at all. HNSW has M 16 everywhere, and
+an ef_construction of 100; ours has what FAISS sets, 40.
+"""
+
+# ruff: noqa: D102 - the base class says what each method does
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Matrix = NDArray[np.float32]
+Ids = NDArray[np.int64]
+M, EF_CONSTRUCTION = 16, 100
+EFS = (10, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
+REFINE = 4
+"""Candidates for each row wanted that LanceDB scores exactly: its codes are a byte a value."""
+PARTS = 100
+_DIGITS = 10
+"""Of the text that stands for a row; a letter in it makes a text without a vector."""
+
+
+def part_of(rows: Ids) -> Ids:
+    """Return the `part` of rows: `part < share * 100` lets that share through."""
+    return rows * 7919 % PARTS
+
+
+def lists_of(rows: int) -> int:
+    """Return the number of inverted lists, the same for all engines."""
+    return max(16, 1 << (4 * int(rows**0.5)).bit_length() - 1)
+
+
+class Engine:
+    """What is measured; `settings` are tried in this order, a rising breadth of search."""
+
+    name: ClassVar[str]
+    module: ClassVar[str]
+    filters: ClassVar[bool] = True
+
+    def __init__(self, folder: Path, dim: int) -> None:
+        self.folder = folder
+        self.dim = dim
+
+    def settings(self) -> Sequence[int]:
+        """Return what to sweep; a single 0 when there is nothing to set."""
+        return EFS
+
+    def build(self, vectors: Matrix) -> None:
+        """Index vectors with their metadata, down to the disk."""
+        raise NotImplementedError
+
+    def add(self, vectors: Matrix, first: int) -> None:
+        """Add vectors with their metadata, down to the disk."""
+        raise NotImplementedError
+
+    def search(self, queries: Matrix, k: int, setting: int, part_below: int | None) -> Ids:
+        """Return (q, k) row numbers; missing ones are -1."""
+        raise NotImplementedError
+
+
+class _Given:
+    """An encoder over vectors that are there already: text ``0000000012`` has that of row 12."""
+
+    fingerprint = "0" * 64
+
+    def __init__(self, vectors: Matrix) -> None:
+        self.vectors = vectors
+        self.dim = vectors.shape[1]
+
+    def encode(self, texts: Sequence[str]) -> Matrix:
+        return self.encode_audited(texts).vectors
+
+    def encode_audited(self, texts: Sequence[str]) -> Any:  # noqa: ANN401 - Encoded
+        from mirror_index.errors import EncoderError
+        from mirror_index.vectors import Encoded
+
+        if any(len(text) == _DIGITS and not text.isdigit() for text in texts):
+            raise EncoderError("only rows have vectors")
+        rows = [int(text) if text.isdigit() else 0 for text in texts]  # the probes get any
+        none = np.zeros(len(rows), dtype=np.bool_)
+        return Encoded(
+            vectors=np.ascontiguousarray(self.vectors[rows]),
+            tokens=np.ones(len(rows), dtype=np.int64),
+            truncated=none,
+            unknown=none,
+        )
+
+    def save(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+
+
+class Ours(Engine):
+    """mirror-index with one kind of index; what is measured returns hits with text and metadata."""
+
+    module = "mirror_index"
+    kind: ClassVar[str] = "exact"
+
+    def settings(self) -> Sequence[int]:
+        with self._collection._reading() as view:
+            return (0,) if view.ann is None else view.ann.ladder
+
+    def build(self, vectors: Matrix) -> None:
+        from mirror_index.collection import Collection
+        from mirror_index.config import IndexSpec
+
+        kind = self.kind.format(lists=lists_of(len(vectors)), codes=self.dim // 4)
+        self._collection = Collection.build(
+            self.folder / "ours",
+            self._records(0, len(vectors)),
+            encoder=_Given(vectors),
+            spec=IndexSpec(kind=kind),
+        )
+
+    def _records(self, first: int, last: int) -> Iterator[Any]:
+        from mirror_index.records import Record
+
+        parts = part_of(np.arange(first, last)).tolist()
+        for row, part in zip(range(first, last), parts, strict=True):
+            metadata = {"part": part, "source": f"s{row % 7}"}
+            yield Record(id=str(row), text=f"{row:0{_DIGITS}d}", metadata=metadata)
+
+    def add(self, vectors: Matrix, first: int) -> None:
+        known = self._collection.encoder.vectors  # type: ignore[attr-defined]
+        self._collection.encoder.vectors = np.concatenate(  # type: ignore[attr-defined]
+            [known, vectors]
+        )
+        self._collection.add(self._records(first, first + len(vectors)))
+
+    def search(self, queries: Matrix, k: int, setting: int, part_below: int | None) -> Ids:
+        from mirror_index.config import SearchOptions
+
+        if setting:  # beside the public way, which is to calibrate to a recall
+            with self._collection._reading() as view:
+                view.ann.parameters["value"] = setting  # type: ignore[union-attr]
+        where = None if part_below is None else f"part < {part_below}"
+        found = self._collection.search_vectors(queries, SearchOptions(k=k, where=where))
+        return np.array([[int(hit.id) for hit in hits] for hits in found])
+
+
+class OursExact(Ours):
+    """mirror-index, exact."""
+
+    name = "mirror-index exact"
+
+
+class OursHnsw(Ours):
+    """mirror-index with HNSW."""
+
+    name = f"mirror-index HNSW{M}"
+    kind = f"HNSW{M}"
+
+
+class OursPq(Ours):
+    """mirror-index with inverted lists and product codes."""
+
+    name = "mirror-index IVF-PQ"
+    kind = "IVF{lists},PQ{codes}x4fs"
