@@ -19,7 +19,7 @@ class Recipe:
     """What must stay the same for two vectors to be comparable, beside weights and tokenizer.
 
     Attributes:
-        pooling: masked mean over all tokens, or the first token.
+        pooling: masked mean over all tokens, the first token, or the padded mean of old.
         max_length: tokens read per text, special tokens included.
         prompt: put before every text; usually empty.
     """
@@ -139,6 +139,20 @@ def _read_pooling(path: Path) -> Pooling:
     return modes.pop() or Pooling.MEAN
 
 
+def refuse_padded_mean(recipe: Recipe) -> None:
+    """Refuse to save what only runs checkpoints that are there already.
+
+    Raises:
+        EncoderError: the pooling is a padded mean.
+    """
+    if recipe.pooling is Pooling.PADDED_MEAN:
+        raise EncoderError(
+            "an encoder with a padded mean is not saved: no other library could run it",
+            value=recipe.pooling.value,
+            remedy="Use --pooling mean, or give --pooling padded-mean each time it is loaded",
+        )
+
+
 def write_recipe(folder: Path, recipe: Recipe, fingerprint: str, dim: int) -> None:
     """Write ``mirror.json`` and the files by which sentence-transformers finds the same recipe."""
     document = {
@@ -147,6 +161,15 @@ def write_recipe(folder: Path, recipe: Recipe, fingerprint: str, dim: int) -> No
         "dim": dim,
         "recipe": recipe.to_json(),
     }
+    (folder / "1_Pooling").mkdir(exist_ok=True)
+    (folder / "2_Normalize").mkdir(exist_ok=True)
+    for name, value in {RECIPE_FILE: document, **_sentence_transformers_files(recipe, dim)}.items():
+        text = json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def _sentence_transformers_files(recipe: Recipe, dim: int) -> dict[str, Any]:
+    """Return the JSON of each file that sentence-transformers reads, by its place."""
     pooling = {
         "word_embedding_dimension": dim,
         "pooling_mode_cls_token": recipe.pooling is Pooling.CLS,
@@ -165,19 +188,13 @@ def write_recipe(folder: Path, recipe: Recipe, fingerprint: str, dim: int) -> No
             [("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Normalize", "Normalize")]
         )
     ]
-    (folder / "1_Pooling").mkdir(exist_ok=True)
-    (folder / "2_Normalize").mkdir(exist_ok=True)
     settings: dict[str, Any] = {"prompts": {}, "default_prompt_name": None}
     if recipe.prompt:
         settings = {"prompts": {"default": recipe.prompt}, "default_prompt_name": "default"}
-    files: dict[str, Any] = {
-        RECIPE_FILE: document,
+    return {
         "modules.json": modules,
         "1_Pooling/config.json": pooling,
         "2_Normalize/config.json": {},
         "sentence_bert_config.json": {"max_seq_length": recipe.max_length, "do_lower_case": False},
         "config_sentence_transformers.json": settings,
     }
-    for name, value in files.items():
-        text = json.dumps(value, ensure_ascii=False, indent=2) + "\n"
-        (folder / name).write_text(text, encoding="utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -14,11 +15,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import torch
 
-from mirror_index.config import EncoderConfig, Precision
+from mirror_index.config import EncoderConfig, Pooling, Precision
 from mirror_index.encoding.batching import Batch, token_budget_batches
 from mirror_index.encoding.fastpath import Forward, bulk_forward, resolve_precision
-from mirror_index.encoding.pooling import pool
-from mirror_index.encoding.recipe import Recipe, write_recipe
+from mirror_index.encoding.pooling import pad_to, pool
+from mirror_index.encoding.recipe import Recipe, refuse_padded_mean, write_recipe
 from mirror_index.encoding.tokenising import FastTokeniser, Tokenised
 from mirror_index.encoding.workers import run_on_cores
 from mirror_index.errors import EncoderError
@@ -29,6 +30,11 @@ if TYPE_CHECKING:
 
 BATCH_TOKENS = (1024, 32_768)
 """Tokens in one forward pass on a CPU, where they should stay in the core's cache, and on a GPU."""
+
+PADDED_MEAN_WARNING = (
+    "padded-mean pooling averages padding, so vectors depend on max_length: use it only for the "
+    "checkpoints released with Mirror-BERT, at the max_length they were made with"
+)
 
 WINDOW = 8192
 """Texts tokenised and length-sorted together; bounds the memory of `encode` beyond its result."""
@@ -78,6 +84,8 @@ class TransformerEncoder:
         self.tokenizer = tokenizer
         self.recipe = recipe
         self._tokenise = _fast_tokeniser(tokenizer, recipe)
+        if recipe.pooling is Pooling.PADDED_MEAN:
+            warnings.warn(PADDED_MEAN_WARNING, stacklevel=2)
         if self.config.threads:
             torch.set_num_threads(self.config.threads)
 
@@ -129,7 +137,7 @@ class TransformerEncoder:
     def encode_reference(self, text: str) -> FloatVector:
         """Return the (dim,) vector of one text alone, in float32: what faster ways must equal."""
         ids = torch.tensor([self._tokenise([text]).ids[0]], device=self.device)
-        mask = torch.ones_like(ids)
+        ids, mask = self._as_pooled(ids, torch.ones_like(ids))
         with torch.inference_mode():
             hidden = self.model(input_ids=ids, attention_mask=mask).last_hidden_state
             vector: FloatVector = pool(hidden, mask, self.recipe.pooling)[0].cpu().numpy()
@@ -157,11 +165,21 @@ class TransformerEncoder:
         with torch.inference_mode():
             ids = torch.from_numpy(batch.ids).to(self.device)
             mask = torch.from_numpy(batch.mask).to(self.device)
+            ids, mask = self._as_pooled(ids, mask)
             rows = pool(self._forward(ids, mask), mask, self.recipe.pooling)
         return _Rows(batch.rows, rows.cpu().numpy())
 
+    def _as_pooled(
+        self, ids: torch.Tensor, mask: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Add the padding that a padded mean averages; nothing for any other pooling."""
+        if self.recipe.pooling is not Pooling.PADDED_MEAN:
+            return ids, mask
+        return pad_to(ids, mask, self.recipe.max_length, self._tokenise.pad_id)
+
     def save(self, folder: Path) -> None:
         """Write a folder that `load_encoder`, transformers and sentence-transformers open."""
+        refuse_padded_mean(self.recipe)
         folder.mkdir(parents=True, exist_ok=True)
         with quiet_transformers():
             self.model.save_pretrained(folder)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 
 Alteration = Callable[[str, np.random.Generator], str]
+_T = TypeVar("_T")
+Span = tuple[int, int]
+"""Start and stop of a piece of a text, in characters."""
 
 _LETTERS_PER_TYPO = 12
 _MAX_SHARE = 3
@@ -34,6 +39,78 @@ def mask_span(
         return text
     start = int(generator.integers(len(text) - span + 1))
     return f"{text[:start]}{mask_token or ''}{text[start + span :]}"
+
+
+def mask_units(
+    text: str,
+    units: Sequence[Span],
+    length: int,
+    mask_token: str | None,
+    generator: np.random.Generator,
+) -> str:
+    """Replace one random run of words or tokens by a single mask token.
+
+    Like `mask_span`: `length` units or a third of them, whichever is less, every run equally
+    likely, all that lies between the first and the last unit of the run included.
+
+    Args:
+        text: the string.
+        units: where its words or tokens stand, from left to right.
+        length: units to mask; 0 masks nothing.
+        mask_token: the tokenizer's own; with None the run is dropped.
+        generator: source of the position.
+    """
+    run = min(length, len(units) // _MAX_SHARE)
+    if run == 0:
+        return text
+    first = int(generator.integers(len(units) - run + 1))
+    return f"{text[: units[first][0]]}{mask_token or ''}{text[units[first + run - 1][1] :]}"
+
+
+def words_of(text: str) -> list[Span]:
+    """Return where the words of a text stand: whatever white space sets apart."""
+    return [match.span() for match in re.finditer(r"\S+", text)]
+
+
+_NEIGHBOURS = {
+    letter: row[max(0, place - 1) : place] + row[place + 1 : place + 2]
+    for row in ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+    for place, letter in enumerate(row)
+}
+_MARKS = "-,.'/"
+
+
+def respell(text: str, generator: np.random.Generator) -> str:
+    """Return `text` respelt in one place, in a way that none of the card's alterations does.
+
+    A letter becomes its neighbour on the keyboard, a word changes its case, or a mark or space
+    becomes another one; the three are equally likely where the text has a place for them.
+    """
+    kind = int(generator.integers(3))
+    if kind == 0:
+        places = [place for place, letter in enumerate(text) if letter.lower() in _NEIGHBOURS]
+        return _replaced(text, places, lambda old: _NEIGHBOURS[old.lower()], generator)
+    if kind == 1:
+        start, stop = _choice(words_of(text) or [(0, 0)], generator)
+        return f"{text[:start]}{text[start:stop].swapcase()}{text[stop:]}"
+    places = [place for place, letter in enumerate(text) if letter in _MARKS or letter == " "]
+    return _replaced(text, places, lambda _: _MARKS, generator)
+
+
+def _replaced(
+    text: str,
+    places: Sequence[int],
+    letters: Callable[[str], str],
+    generator: np.random.Generator,
+) -> str:
+    if not places:
+        return text
+    place = _choice(places, generator)
+    return f"{text[:place]}{_choice(letters(text[place]), generator)}{text[place + 1 :]}"
+
+
+def _choice(options: Sequence[_T], generator: np.random.Generator) -> _T:
+    return options[int(generator.integers(len(options)))]
 
 
 def typos(text: str, generator: np.random.Generator) -> str:

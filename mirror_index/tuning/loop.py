@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 import torch
 
-from mirror_index.config import MirrorConfig, Precision
-from mirror_index.encoding.batching import token_budget_batches
-from mirror_index.encoding.pooling import pool
+from mirror_index.config import Loss, MirrorConfig, Precision
 from mirror_index.encoding.transformer import TransformerEncoder
 from mirror_index.errors import TuningError, UsageError
 from mirror_index.progress import Reporter
+from mirror_index.tuning.checkpoint import Checkpoint
 from mirror_index.tuning.noise import drophead, dropout
-from mirror_index.tuning.objective import mirror_loss
+from mirror_index.tuning.objective import mirror_loss, multi_similarity_loss
 from mirror_index.tuning.pairs import Pair, PairSampler
-
-_CPU_TOKENS = 2048
+from mirror_index.tuning.passes import Pass, Passes
+from mirror_index.tuning.processes import ALONE, Team
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,37 +87,46 @@ def train(
     config: MirrorConfig,
     optimisation: Optimisation,
     reporter: Reporter,
+    *,
+    team: Team = ALONE,
+    checkpoint: Checkpoint | None = None,
 ) -> Trace:
     """Tune the encoder's model in place.
 
-    Seeded: on the CPU two runs give the same weights bit for bit, and the caller's random state is
-    left as it was. Training stops at the first loss that is not finite.
+    Seeded: on the CPU two runs give the same weights bit for bit, one that was interrupted and
+    went on from its checkpoint too; the caller's random state is left as it was. Several processes
+    give the loss curve of one, up to the order of sums. Training stops at the first loss that is
+    not finite.
 
     Raises:
-        TuningError: the device has too little memory, or drophead does not know the model.
+        TuningError: the device has too little memory, drophead does not know the model, or a
+            checkpoint cannot be written or read.
+        UsageError: the checkpoint is of another run.
     """
     devices = [encoder.device] if encoder.device.type == "cuda" else []
     generator = np.random.default_rng(config.seed)
-    losses: list[float] = []
     with ExitStack() as stack:
         stack.enter_context(torch.random.fork_rng(devices))
-        torch.manual_seed(config.seed)
         stack.enter_context(dropout(encoder.model, config.dropout))
         stack.enter_context(drophead(encoder.model, config.drophead))
         stack.callback(encoder.model.eval)
+        step = _Step(encoder, sampler, config, optimisation, team)
+        losses = _losses_so_far(checkpoint, step, team, reporter, optimisation.steps)
         advance = stack.enter_context(reporter.stage("tune", optimisation.steps, "steps"))
-        step = _Step(encoder, sampler, config, optimisation)
+        advance(len(losses))
         try:
-            for batch in _batches(sampler, config, generator):
-                losses.append(step(batch))
+            for batch in islice(_batches(sampler, config, generator), len(losses), None):
+                losses.append(step(batch, len(losses)))
                 advance(1)
                 if not math.isfinite(losses[-1]):
                     break
+                if checkpoint is not None and team.leads and checkpoint.due(len(losses)):
+                    checkpoint.save(encoder.model, step.optimiser, losses)
         except torch.OutOfMemoryError as error:
             raise TuningError(
                 "the device has too little memory for this batch",
                 value=config.batch_size,
-                remedy="Use a smaller batch size or --device cpu",
+                remedy="Use --micro-batch 16, a smaller batch size or --device cpu",
             ) from error
     finite = math.isfinite(losses[-1]) and all(
         bool(torch.isfinite(weights).all()) for weights in encoder.model.parameters()
@@ -125,8 +134,35 @@ def train(
     return Trace(losses=tuple(losses), finite=finite)
 
 
+def _losses_so_far(
+    checkpoint: Checkpoint | None, step: _Step, team: Team, reporter: Reporter, steps: int
+) -> list[float]:
+    """Take a checkpoint up, the same one in every process."""
+    if checkpoint is None:
+        return []
+    losses = list(checkpoint.load(step.passes.encoder.model, step.optimiser))
+    seen = torch.tensor([float(len(losses))], device=step.passes.encoder.device)
+    team.add_up(seen)
+    if seen.item() != team.size * len(losses):
+        raise TuningError(
+            "the processes do not see the same checkpoint",
+            where=str(checkpoint.folder),
+            remedy="Write to a folder that all machines share",
+        )
+    if losses:
+        reporter.note(f"Going on after step {len(losses)} of {steps}: {checkpoint.folder}")
+    return losses
+
+
 class _Step:
-    """One optimiser step on a batch of pairs."""
+    """One optimiser step on a batch of pairs.
+
+    The loss needs all rows of the batch at once, the model does not: rows are cut off from the
+    passes that made them, and the gradient of the loss by the rows is what goes back through each
+    pass. Passes that would not fit into memory together are run again for that, under the same
+    noise (gradient caching, Gao et al. 2021, arXiv 2101.06983). Passes are dealt out to the
+    processes of the team.
+    """
 
     def __init__(
         self,
@@ -134,62 +170,75 @@ class _Step:
         sampler: PairSampler,
         config: MirrorConfig,
         optimisation: Optimisation,
+        team: Team = ALONE,
     ) -> None:
-        self._encoder = encoder
         self._sampler = sampler
-        self._tau = optimisation.tau
-        self._mixed = optimisation.dtype == "bfloat16"
-        self._optimiser = torch.optim.AdamW(
+        self._config = config
+        self._settings = optimisation
+        self._team = team
+        self.passes = Passes(
+            encoder,
+            mixed=optimisation.dtype == "bfloat16",
+            micro_batch=config.micro_batch,
+            seed=config.seed,
+            processes=team.size,
+        )
+        self.optimiser = torch.optim.AdamW(
             parameter_groups(encoder.model, config.weight_decay),
             lr=optimisation.learning_rate,
             fused=True,
         )
-        self._schedule = torch.optim.lr_scheduler.LambdaLR(
-            self._optimiser, lambda step: rate_factor(step, optimisation)
-        )
         encoder.model.train()
 
-    def __call__(self, batch: Sequence[Pair]) -> float:
-        relations = self._sampler.relations(batch)
-        device = self._encoder.device
-        rows = self.forward([pair.left for pair in batch] + [pair.right for pair in batch])
-        loss = mirror_loss(
-            rows,
-            torch.from_numpy(relations.positives).to(device),
-            torch.from_numpy(relations.negatives).to(device),
-            self._tau,
-        )
-        self._optimiser.zero_grad(set_to_none=True)
+    def __call__(self, batch: list[Pair], number: int) -> float:
+        self.optimiser.zero_grad(set_to_none=True)
+        loss = self.backward(batch, number)
+        rate = self._settings.learning_rate * rate_factor(number, self._settings)
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate
+        self.optimiser.step()
+        return loss
+
+    def backward(self, batch: list[Pair], number: int) -> float:
+        """Add the gradients of the batch's loss to the parameters; return the loss."""
+        texts = [pair.left for pair in batch] + [pair.right for pair in batch]
+        mine = self.passes.cut(texts, number)[self._team.rank :: self._team.size]
+        twice = self.passes.too_large(mine)
+        with torch.set_grad_enabled(not twice), self.passes.arithmetic():
+            kept = [self.passes.run(one) for one in mine]
+        rows = self._all_rows(mine, kept, len(texts)).requires_grad_()
+        loss = self._loss(rows, batch)
         loss.backward()  # type: ignore[no-untyped-call]
-        self._optimiser.step()
-        self._schedule.step()
+        with self.passes.arithmetic():
+            for one in reversed(mine):
+                part = kept.pop()
+                part = self.passes.run(one) if twice else part
+                with self.passes.plain_arithmetic():
+                    part.backward(rows.grad[one.rows])  # type: ignore[no-untyped-call, index]
+        self._team.add_up_gradients(self._parameters())
         return float(loss.detach())
 
-    def forward(self, texts: Sequence[str]) -> torch.Tensor:
-        """Return (len(texts), dim) unit rows with gradient.
+    def _all_rows(
+        self, mine: Sequence[Pass], kept: Sequence[torch.Tensor], texts: int
+    ) -> torch.Tensor:
+        """Return the (texts, dim) rows of all processes, without gradient."""
+        encoder = self.passes.encoder
+        rows = torch.zeros(texts, encoder.dim, device=encoder.device)
+        for one, part in zip(mine, kept, strict=True):
+            rows[one.rows] = part.detach()
+        self._team.add_up(rows)
+        return rows
 
-        On a GPU this is one padded pass. On a CPU the batch is cut into passes over texts of like
-        length, which skips most of the padding and changes nothing else: rows meet only in the
-        loss.
-        """
-        encoder = self._encoder
-        ids = encoder.tokenise(texts).ids
-        budget = _CPU_TOKENS if encoder.device.type == "cpu" else len(ids) * max(map(len, ids))
-        parts: list[torch.Tensor] = []
-        order: list[int] = []
-        for chunk in token_budget_batches(ids, budget, encoder.tokenizer.pad_token_id or 0):
-            mask = torch.from_numpy(chunk.mask).to(encoder.device)
-            inputs = torch.from_numpy(chunk.ids).to(encoder.device)
-            with self._arithmetic():
-                hidden = encoder.model(input_ids=inputs, attention_mask=mask).last_hidden_state
-            parts.append(pool(hidden, mask, encoder.recipe.pooling))
-            order += chunk.rows.tolist()
-        return torch.cat(parts)[torch.from_numpy(np.argsort(order)).to(encoder.device)]
+    def _loss(self, rows: torch.Tensor, batch: list[Pair]) -> torch.Tensor:
+        relations = self._sampler.relations(batch)
+        positives = torch.from_numpy(relations.positives).to(rows.device)
+        negatives = torch.from_numpy(relations.negatives).to(rows.device)
+        if self._config.loss is Loss.MULTI_SIMILARITY:
+            return multi_similarity_loss(rows, positives, negatives)
+        return mirror_loss(rows, positives, negatives, self._settings.tau)
 
-    def _arithmetic(self) -> AbstractContextManager[object]:
-        if not self._mixed:
-            return nullcontext()
-        return torch.autocast(self._encoder.device.type, dtype=torch.bfloat16)
+    def _parameters(self) -> list[torch.nn.Parameter]:
+        return [p for group in self.optimiser.param_groups for p in group["params"]]
 
 
 def parameter_groups(model: torch.nn.Module, weight_decay: float) -> list[dict[str, object]]:

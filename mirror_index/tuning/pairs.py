@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
-from mirror_index.config import MirrorConfig
-from mirror_index.tuning.augment import mask_span
+from mirror_index.config import MaskUnit, MirrorConfig
+from mirror_index.tuning.augment import Span, mask_span, mask_units, respell, words_of
 from mirror_index.tuning.strings import Split, near_key
 from mirror_index.vectors import BoolVector
 
@@ -56,9 +56,17 @@ class PairSampler:
         split: strings and concepts to train on.
         config: span mask, whether to use synonyms, and how many.
         mask_token: of the tokenizer; None if it has none.
+        token_spans: where the tokens of a text stand; only asked when tokens are masked.
     """
 
-    def __init__(self, split: Split, config: MirrorConfig, mask_token: str | None) -> None:
+    def __init__(
+        self,
+        split: Split,
+        config: MirrorConfig,
+        mask_token: str | None,
+        token_spans: Callable[[str], Sequence[Span]] = words_of,
+    ) -> None:
+        self._token_spans = token_spans
         self._strings = split.strings
         self._config = config
         self._mask_token = mask_token
@@ -127,8 +135,18 @@ class PairSampler:
         return related
 
     def _identity(self, text: str, generator: np.random.Generator) -> Pair:
-        masked = mask_span(text, self._config.span_mask, self._mask_token, generator)
-        return Pair(left=text, right=masked, left_text=text, right_text=text)
+        right = text
+        if self._config.noise and generator.random() < self._config.noise:
+            right = respell(right, generator)
+        right = self._masked(right, generator)
+        return Pair(left=text, right=right, left_text=text, right_text=text)
+
+    def _masked(self, text: str, generator: np.random.Generator) -> str:
+        length, unit = self._config.span_mask, self._config.mask
+        if unit is MaskUnit.CHAR:
+            return mask_span(text, length, self._mask_token, generator)
+        spans = self._token_spans if unit is MaskUnit.TOKEN else words_of
+        return mask_units(text, spans(text), length, self._mask_token, generator)
 
     def _synonyms(self, generator: np.random.Generator) -> Iterator[Pair]:
         drawn = [pair for names in self._groups for pair in _pairs_of(names, generator)]

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import copy
-import json
 import math
-import shutil
-import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mirror_index.config import EncoderConfig, MirrorConfig
 from mirror_index.encoding import load_encoder
-from mirror_index.errors import EncoderError, NoGainError, UsageError
+from mirror_index.errors import EncoderError, NoGainError
 from mirror_index.progress import SILENT, Reporter
 from mirror_index.records import SourceItem
 from mirror_index.tuning.card import Card, compare
 from mirror_index.tuning.guard import Verdict, judge
-from mirror_index.tuning.pairs import PairSampler
 from mirror_index.tuning.probes import Answers, Probes, answer, make_probes, texts_of
+from mirror_index.tuning.saving import can_plot, refuse_existing, write
 from mirror_index.tuning.strings import MAX_HELD_OUT, Corpus, Split, collect, split
 from mirror_index.vectors import EncoderLike
 
 if TYPE_CHECKING:
-    from mirror_index.encoding.transformer import TransformerEncoder
+    from mirror_index.tuning.attempt import Attempt
+    from mirror_index.tuning.processes import Team
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,16 +33,24 @@ class TuneResult:
     Attributes:
         folder: the encoder folder: tuned, or the base when tuning did not help.
         card: before and after.
-        kept: whether `folder` holds tuned weights.
-        reason: of that, in a sentence.
         seconds: wall time in all.
+        leads: whether this process wrote the folder; of several that tune together, one does.
     """
 
     folder: Path
     card: Card
-    kept: bool
-    reason: str
     seconds: float
+    leads: bool = True
+
+    @property
+    def kept(self) -> bool:
+        """Whether `folder` holds tuned weights."""
+        return self.card.kept
+
+    @property
+    def reason(self) -> str:
+        """Why they were kept or not, in a sentence."""
+        return self.card.reason
 
 
 def tune(
@@ -64,21 +69,43 @@ def tune(
     Args:
         items: records, concepts or plain strings; rejected rows are counted (`quarantined`: without
             those that were just skipped) and passed over.
-        output: folder to make: an encoder, ``card.json``, ``card.txt`` and ``tuning.json``. It
-            appears whole or not at all.
+        output: folder to make: an encoder, ``card.json``, ``card.txt``, ``card.png`` (where
+            matplotlib is installed) and ``tuning.json``. It appears whole or not at all. While
+            tuning, ``OUTPUT.partial`` holds a checkpoint, from which the same call goes on.
         encoder: base model: a folder, a hub name, or None for the default encoder.
         config: settings; None for the published ones at sentence level.
         reporter: receives the stages read, tune and measure.
 
     Raises:
-        UsageError: `output` exists and is not an empty folder, or a precision that is not for
-            training.
-        TuningError: fewer than 16 distinct strings, too little memory.
+        UsageError: `output` exists and is not an empty folder, a precision that is not for
+            training, or ``OUTPUT.partial`` holds a run with other settings or texts.
+        TuningError: fewer than 16 distinct strings, too little memory, a checkpoint that cannot
+            be written or read.
         NoGainError: no gain, and `config.require_gain`.
         EncoderError: the base cannot be loaded.
     """
+    from mirror_index.encoding.transformer import resolve_device  # torch: seconds
+    from mirror_index.tuning.processes import device_of, team
+
     config = config or MirrorConfig()
-    _refuse_existing(output)
+    refuse_existing(output)
+    device = device_of(config.device)
+    with team(resolve_device(device)) as processes:
+        heard = reporter if processes.leads else SILENT
+        return _tuned(items, output, encoder, replace(config, device=device), processes, heard)
+
+
+def _tuned(
+    items: Iterable[SourceItem | str],
+    output: Path,
+    encoder: str | Path | None,
+    config: MirrorConfig,
+    processes: Team,
+    reporter: Reporter,
+) -> TuneResult:
+    """Do the work of `tune` as one of several processes, usually one of one."""
+    from mirror_index.tuning.attempt import attempt
+
     clock = _Clock()
     corpus, parts = _read(items, config, reporter)
     clock.lap("read")
@@ -86,41 +113,46 @@ def tune(
         device=config.device, precision=config.precision, threads=config.threads
     )
     base = load_encoder(encoder, settings)
-    attempt = _attempt(base, parts, config, reporter)
+    made = attempt(base, parts, config, output, processes, reporter)
     clock.lap("tune")
     probes = make_probes(parts, config.seed)
-    before, after = _answers(base, attempt.tuned, probes, reporter)
-    measures = compare(probes, before, after, config.seed)
+    before, after = _answers(base, made.tuned, probes, reporter)
     clock.lap("measure")
-    verdict = judge(measures) if after is not None else _broken(attempt)
-    _require_gain(verdict, config)
-    kept = attempt.tuned if after is not None and (verdict.gain or config.keep) else None
+    measures = compare(probes, before, after, config.seed)
+    verdict = judge(measures) if after is not None else _broken(made)
+    kept = made.tuned if after is not None and (verdict.gain or config.keep) else None
     card = Card(
         measures=measures,
         kept=kept is not None,
         gain=verdict.gain,
         reason=verdict.reason,
-        counts=_counts(corpus, parts, attempt),
-        loss=_first_and_last(attempt.losses),
+        counts=_counts(corpus, parts, made),
+        loss=_first_and_last(made.losses),
         base=base.fingerprint,
-        tuned=attempt.tuned.fingerprint if attempt.tuned else None,
+        tuned=made.tuned.fingerprint if made.tuned else None,
         seconds=clock.laps,
     )
-    _write(output, kept or base, card, {"config": config.to_json(), "used": attempt.used})
-    return TuneResult(
-        folder=output, card=card, kept=card.kept, reason=card.reason, seconds=clock.total()
-    )
+    if processes.leads:
+        _finish(output, kept or base, card, config, made, reporter)
+    _require_gain(verdict, config)
+    return TuneResult(folder=output, card=card, seconds=clock.total(), leads=processes.leads)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Attempt:
-    """A finished training run; `tuned` is None when numbers stopped being finite."""
-
-    tuned: TransformerEncoder | None
-    losses: tuple[float, ...]
-    synonym_pairs: int
-    identity_pairs: int
-    used: Mapping[str, Any]
+def _finish(
+    output: Path,
+    encoder: EncoderLike,
+    card: Card,
+    config: MirrorConfig,
+    made: Attempt,
+    reporter: Reporter,
+) -> None:
+    """Write the folder, unless a gain was required and is not there; drop the checkpoint."""
+    if card.gain or not config.require_gain:
+        about = {"config": config.to_json(), "used": made.used}
+        write(output, encoder, card, about, made.losses)
+        if not can_plot():
+            reporter.note("No card.png: matplotlib is not installed")
+    made.checkpoint.remove()
 
 
 class _Clock:
@@ -139,15 +171,6 @@ class _Clock:
         return round(time.perf_counter() - self._start, 3)
 
 
-def _refuse_existing(output: Path) -> None:
-    if output.is_dir() and not any(output.iterdir()):
-        return
-    if output.exists() or output.is_symlink():
-        raise UsageError(
-            "the output exists already", value=str(output), remedy="Name a new folder, or remove it"
-        )
-
-
 def _read(
     items: Iterable[SourceItem | str], config: MirrorConfig, reporter: Reporter
 ) -> tuple[Corpus, Split]:
@@ -160,31 +183,6 @@ def _read(
 
         corpus = collect(counted(), size=config.strings + MAX_HELD_OUT, seed=config.seed)
     return corpus, split(corpus, config)
-
-
-def _attempt(
-    base: TransformerEncoder, parts: Split, config: MirrorConfig, reporter: Reporter
-) -> _Attempt:
-    """Train a copy of the base."""
-    from mirror_index.encoding.transformer import TransformerEncoder  # torch: seconds
-    from mirror_index.tuning.loop import plan, train
-
-    recipe = replace(base.recipe, pooling=config.pooling or base.recipe.pooling)
-    shortened = replace(recipe, max_length=min(recipe.max_length, config.max_length))
-    model = copy.deepcopy(base.model)
-    student = TransformerEncoder(model, base.tokenizer, shortened, base.config)
-    sampler = PairSampler(parts, config, base.tokenizer.mask_token)
-    optimisation = plan(sampler, config, base.device)
-    trace = train(student, sampler, config, optimisation, reporter)
-    return _Attempt(
-        tuned=TransformerEncoder(model, base.tokenizer, recipe, base.config)
-        if trace.finite
-        else None,
-        losses=trace.losses,
-        synonym_pairs=sampler.synonym_pairs,
-        identity_pairs=sampler.identity_pairs,
-        used=asdict(optimisation),
-    )
 
 
 def _answers(
@@ -202,8 +200,8 @@ def _answers(
             return before, None
 
 
-def _broken(attempt: _Attempt) -> Verdict:
-    reason = f"training broke down: numbers stopped being finite by step {len(attempt.losses)}"
+def _broken(made: Attempt) -> Verdict:
+    reason = f"training broke down: numbers stopped being finite by step {len(made.losses)}"
     return Verdict(gain=False, reason=reason)
 
 
@@ -215,7 +213,7 @@ def _require_gain(verdict: Verdict, config: MirrorConfig) -> None:
         )
 
 
-def _counts(corpus: Corpus, parts: Split, attempt: _Attempt) -> dict[str, int]:
+def _counts(corpus: Corpus, parts: Split, made: Attempt) -> dict[str, int]:
     return {
         "items": corpus.items,
         "rejected": corpus.rejected,
@@ -223,9 +221,9 @@ def _counts(corpus: Corpus, parts: Split, attempt: _Attempt) -> dict[str, int]:
         "strings": len(parts.strings),
         "held_out_strings": len(parts.held_strings),
         "held_out_names": len(parts.held_names),
-        "identity_pairs": attempt.identity_pairs,
-        "synonym_pairs": attempt.synonym_pairs,
-        "steps": len(attempt.losses),
+        "identity_pairs": made.identity_pairs,
+        "synonym_pairs": made.synonym_pairs,
+        "steps": len(made.losses),
     }
 
 
@@ -233,21 +231,3 @@ def _first_and_last(losses: Sequence[float]) -> dict[str, float | None]:
     """Return the ends of the loss curve; JSON knows no NaN, so that is null."""
     ends = {"first": losses[0], "last": losses[-1]}
     return {name: loss if math.isfinite(loss) else None for name, loss in ends.items()}
-
-
-def _write(output: Path, encoder: EncoderLike, card: Card, settings: Mapping[str, Any]) -> None:
-    """Write everything beside `output` and move it there in one step."""
-    output.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=f".{output.name}-", dir=output.parent))
-    try:
-        folder = scratch / output.name  # made by mkdir, so that it gets the usual permissions
-        encoder.save(folder)
-        for name, value in (("card.json", card.to_json()), ("tuning.json", settings)):
-            text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
-            (folder / name).write_text(f"{text}\n", encoding="utf-8")
-        (folder / "card.txt").write_text(card.render(), encoding="utf-8")
-        if output.is_dir():
-            output.rmdir()
-        folder.rename(output)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)

@@ -49,7 +49,7 @@ def lowest_cosine(left: np.ndarray, right: np.ndarray) -> float:
     return float(np.einsum("ij,ij->i", left.astype(np.float64), right).min())
 
 
-@pytest.mark.parametrize("pooling", list(Pooling))
+@pytest.mark.parametrize("pooling", [Pooling.MEAN, Pooling.CLS])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_equals_plain_transformers(tiny: Tiny, shape: str, pooling: Pooling) -> None:
     config = EncoderConfig(

@@ -9,7 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mirror_index.tuning.augment import ALTERATIONS, gap, mask_span, typos, word_order
+from mirror_index.tuning.augment import (
+    ALTERATIONS,
+    gap,
+    mask_span,
+    mask_units,
+    respell,
+    typos,
+    word_order,
+    words_of,
+)
+
+
+def rng(seed: int) -> np.random.Generator:
+    return np.random.default_rng(seed)
 
 
 @given(st.text(max_size=60), st.integers(0, 12), st.integers(0, 2**32))
@@ -75,3 +88,47 @@ def test_alterations_are_reproducible() -> None:
     for alter in ALTERATIONS.values():
         first, second = (alter("one two three four", np.random.default_rng(7)) for _ in range(2))
         assert first == second
+
+
+@pytest.mark.parametrize(("length", "masked"), [(0, 0), (1, 1), (2, 2), (9, 2)])
+def test_a_run_of_words_is_masked(length: int, masked: int) -> None:
+    text = "one two  three four five six"
+    found = {mask_units(text, words_of(text), length, "[M]", rng(seed)) for seed in range(60)}
+    for altered in found:
+        head, mark, tail = altered.partition("[M]")
+        assert bool(mark) is (masked > 0)
+        assert text.startswith(head)
+        assert text.endswith(tail)
+        assert len(head.split()) + len(tail.split()) == 6 - masked
+    if masked:
+        assert len(found) == 7 - masked
+        assert any(altered.endswith("[M]") for altered in found)
+        assert any(altered.startswith("[M]") for altered in found)
+
+
+def test_units_may_touch_and_need_no_mask_token() -> None:
+    spans = [(0, 2), (2, 4), (4, 6)]
+    found = {mask_units("aabbcc", spans, 1, None, rng(seed)) for seed in range(40)}
+    assert found == {"bbcc", "aacc", "aabb"}
+    assert mask_units("ab", [(0, 1), (1, 2)], 1, "[M]", rng(0)) == "ab"
+
+
+def test_respelling_changes_one_place() -> None:
+    text = "Type II diabetes, insulin-dependent"
+    found = {respell(text, rng(seed)) for seed in range(300)}
+    assert len(found) > 20
+    for altered in found:
+        assert len(altered) == len(text)
+        changed = [i for i, (a, b) in enumerate(zip(text, altered, strict=True)) if a != b]
+        if altered.lower() == text.lower():  # a word changed its case
+            assert len(altered[min(changed, default=0) : max(changed, default=0) + 1].split()) <= 1
+        else:
+            assert len(changed) == 1
+    assert any(altered != text and altered.lower() == text.lower() for altered in found)
+    assert any("'" in altered or "/" in altered or "." in altered for altered in found)
+
+
+@pytest.mark.parametrize("text", ["", "7", "ж", "é", " ", "---", "日本語"])
+def test_respelling_takes_any_text(text: str) -> None:
+    for seed in range(30):
+        assert len(respell(text, rng(seed))) == len(text)

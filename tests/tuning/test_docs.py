@@ -35,11 +35,22 @@ def test_every_setting_of_the_table_exists() -> None:
     assert fields - named == plumbing | shown_as_default
 
 
+def test_every_flaw_names_tests_that_exist() -> None:
+    named = re.findall(r"`([a-z]+/test_[a-z0-9_]+\.py)::(test_[a-z0-9_]+)`", TEXT)
+    flaws = [line for line in TEXT.splitlines() if line.count("|") == 4 and "::" in line]
+    assert len(flaws) == 11
+    assert len(named) >= len(flaws)
+    tests = Path(__file__).parents[1]
+    for file, name in named:
+        assert f"def {name}(" in (tests / file).read_text(encoding="utf-8"), name
+
+
 def test_flags_exist() -> None:
     from mirror_index.cli.tune import command
 
     known = {flag for option in command.params for flag in (*option.opts, *option.secondary_opts)}
-    assert set(re.findall(r"--[a-z][a-z-]+", TEXT)) <= known
+    of_others = {"--nproc-per-node", "--sets", "--variants", "--seeds"}
+    assert set(re.findall(r"--[a-z][a-z-]+", TEXT)) <= known | of_others
 
 
 @pytest.mark.parametrize(
@@ -53,6 +64,8 @@ def test_flags_exist() -> None:
         ("dropout", str(MirrorConfig().dropout)),
         ("synonyms", f"{MirrorConfig().synonym_pairs:,}"),
         ("seed", str(MirrorConfig().seed)),
+        ("checkpoints", f"{MirrorConfig().checkpoint_every} steps"),
+        ("respelling", f"{MirrorConfig().noise:.0f}"),
     ],
 )
 def test_defaults(setting: str, number: str) -> None:

@@ -106,8 +106,11 @@ def test_forward_equals_plain_encoding(tiny: Tiny, shape: str, phrases: list[str
     )
     encoder.model.eval()
     texts = phrases[:60]
-    rows = step.forward(texts).detach().numpy()
-    assert np.allclose(rows, encoder.encode(texts), atol=1e-5)
+    rows = torch.zeros(60, encoder.dim)
+    with torch.no_grad():
+        for one in step.passes.cut(texts, 0):
+            rows[one.rows] = step.passes.run(one)
+    assert np.allclose(rows.numpy(), encoder.encode(texts), atol=1e-5)
 
 
 def test_a_masked_span_is_one_mask_token_wherever_it_stands(tiny: Tiny) -> None:
@@ -192,7 +195,7 @@ def test_every_shape_learns(tiny: Tiny, shape: str, phrases: list[str]) -> None:
 
 def test_cls_pooling_is_trained_as_such(tiny: Tiny, phrases: list[str]) -> None:
     losses = {}
-    for pooling in Pooling:
+    for pooling in (Pooling.MEAN, Pooling.CLS):
         encoder = load_encoder(tiny("bert"), EncoderConfig(device="cpu", pooling=pooling))
         config = MirrorConfig(precision=Precision.FLOAT32)
         sampler = sampler_of(phrases[:30], config)

@@ -158,3 +158,37 @@ def test_dropout_is_restored_after_a_failure(tiny: Tiny) -> None:
     with pytest.raises(RuntimeError):
         fail()
     assert {m.p for m in model.modules() if isinstance(m, nn.Dropout)} == {0.1}
+
+
+@pytest.mark.parametrize("implementation", ["eager", "sdpa"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_whole_heads_go_and_no_number_breaks(tiny: Tiny, shape: str, implementation: str) -> None:
+    """What enters each output projection: a head of a text is all there, or all zero."""
+    if implementation == "sdpa" and shape in {"deberta-v2", "mpnet"}:
+        pytest.skip("transformers has no sdpa attention for this model")
+    model = load(tiny(shape), attn_implementation=implementation).train()
+    assert model.config._attn_implementation == implementation
+    seen: list[torch.Tensor] = []
+    projections = output_projections(model)
+    torch.manual_seed(3)
+    with dropout(model, 0.0), drophead(model, 0.6):
+        for linear in projections:
+            linear.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0].detach()))
+        rows = model(input_ids=IDS.repeat(8, 1), attention_mask=MASK.repeat(8, 1))
+        rows.last_hidden_state.sum().backward()
+    layers = 2 if shape == "albert" else len(projections)  # ALBERT runs one block twice
+    assert len(seen) == layers
+    dropped = []
+    for context in seen:
+        heads = context.reshape(16, -1, 4, 8).abs().sum(dim=(1, 3))
+        flat = context.reshape(16, -1, 4, 8).abs().sum(dim=3)[MASK.repeat(8, 1).bool()]
+        zero = heads == 0
+        real = zero[:, None].expand(-1, IDS.shape[1], -1)[MASK.repeat(8, 1).bool()]
+        assert torch.equal(flat == 0, real)
+        assert not zero.all(dim=1).any()
+        dropped.append(zero.float().mean())
+    assert 0.3 < float(torch.stack(dropped).mean()) < 0.7
+    assert torch.isfinite(rows.last_hidden_state).all()
+    gradients = [p.grad for p in model.parameters() if p.grad is not None]
+    assert len(gradients) > 10
+    assert all(torch.isfinite(gradient).all() for gradient in gradients)

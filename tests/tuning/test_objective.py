@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from mirror_index.tuning.objective import mirror_loss
+from mirror_index.tuning.objective import mirror_loss, multi_similarity_loss
 
 
 def unit_rows(n: int, dim: int = 6, seed: int = 0) -> np.ndarray:
@@ -100,3 +100,42 @@ def test_gradient_of_extreme_similarities_stays_finite() -> None:
     positives, negatives = two_views(3)
     mirror_loss(rows, torch.from_numpy(positives), torch.from_numpy(negatives), 0.01).backward()
     assert torch.isfinite(rows.grad).all()
+
+
+def multi_similarity_by_hand(
+    rows: np.ndarray, positives: np.ndarray, negatives: np.ndarray
+) -> float:
+    """Pair by pair, with the mining of pairs written out."""
+    total = 0.0
+    for i in range(len(rows)):
+        own = {p: rows[i] @ rows[p] for p in np.flatnonzero(positives[i])}
+        other = {n: rows[i] @ rows[n] for n in np.flatnonzero(negatives[i])}
+        pull = [s for s in own.values() if any(t + 0.2 > s for t in other.values())]
+        push = [t for t in other.values() if any(t + 0.2 > s for s in own.values())]
+        total += math.log(1 + sum(math.exp(-(s - 0.5)) for s in pull))
+        total += math.log(1 + sum(math.exp(60 * (t - 0.5)) for t in push)) / 60
+    return total / len(rows)
+
+
+@pytest.mark.parametrize("dim", [2, 6, 40])
+def test_multi_similarity_pair_by_pair(dim: int) -> None:
+    rows = unit_rows(12, dim)
+    positives, negatives = two_views(6)
+    positives[0, 1] = positives[1, 0] = True
+    negatives[0, 1] = negatives[1, 0] = negatives[2, 3] = negatives[3, 2] = False
+    found = multi_similarity_loss(
+        torch.from_numpy(rows), torch.from_numpy(positives), torch.from_numpy(negatives)
+    )
+    assert float(found) == pytest.approx(multi_similarity_by_hand(rows, positives, negatives))
+
+
+def test_multi_similarity_is_zero_where_nothing_is_hard() -> None:
+    """Each pair coincides, and pairs stand at right angles."""
+    rows = torch.eye(4).repeat(2, 1).requires_grad_()
+    positives, negatives = map(torch.from_numpy, two_views(4))
+    loss = multi_similarity_loss(rows, positives, negatives)
+    loss.backward()
+    assert loss.item() == 0.0
+    assert torch.equal(rows.grad, torch.zeros(8, 4))
+    nothing = torch.zeros(8, 8, dtype=torch.bool)
+    assert multi_similarity_loss(rows, nothing, nothing).item() == 0.0

@@ -6,7 +6,8 @@ from itertools import combinations
 
 import numpy as np
 
-from mirror_index.config import MirrorConfig
+from mirror_index.config import MaskUnit, MirrorConfig
+from mirror_index.tuning.augment import Span, words_of
 from mirror_index.tuning.pairs import MAX_PAIRS_PER_CONCEPT, Pair, PairSampler
 from mirror_index.tuning.strings import Split
 
@@ -116,3 +117,34 @@ def test_names_of_one_concept_are_left_out_without_synonyms() -> None:
 def test_no_mask_token_drops_the_span() -> None:
     pairs = sampler(("abcdefghijklmnopq",), mask_token=None).epoch(np.random.default_rng(0))
     assert len(pairs[0].right) == 12
+
+
+def test_words_and_tokens_can_be_masked() -> None:
+    strings = tuple(f"alpha beta gamma delta epsilon zeta n{i}" for i in range(40))
+    parts = Split(strings=strings, concepts={}, dictionary={}, held_strings=(), held_names=())
+
+    def halves(text: str) -> list[Span]:
+        return [(i, i + 2) for i in range(0, len(text) - 1, 2)]
+
+    for unit, spans, length in ((MaskUnit.WORD, words_of, 2), (MaskUnit.TOKEN, halves, 3)):
+        config = MirrorConfig(mask=unit, span_mask=length)
+        pairs = PairSampler(parts, config, "[MASK]", halves).epoch(np.random.default_rng(0))
+        for pair in pairs:
+            head, _, tail = pair.right.partition("[MASK]")
+            start, stop = len(head), len(pair.left) - len(tail)
+            assert pair.left == head + pair.left[start:stop] + tail
+            inside = [span for span in spans(pair.left) if start <= span[0] and span[1] <= stop]
+            assert len(inside) == length
+            assert (inside[0][0], inside[-1][1]) == (start, stop)
+
+
+def test_noise_respells_the_second_view_at_its_chance() -> None:
+    strings = tuple(f"some phrase number {i}" for i in range(400))
+    shares = {}
+    for noise in (0.0, 0.5, 1.0):
+        pairs = sampler(strings, span_mask=0, noise=noise).epoch(np.random.default_rng(0))
+        assert all(pair.left == pair.left_text == pair.right_text for pair in pairs)
+        shares[noise] = np.mean([pair.left != pair.right for pair in pairs])
+    assert shares[0.0] == 0.0
+    assert 0.4 < shares[0.5] / shares[1.0] < 0.6
+    assert shares[1.0] > 0.85  # a number has no case

@@ -1,0 +1,166 @@
+"""The settings of tuning; part of `config`, where it is imported from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from enum import Enum
+from typing import Any
+
+from mirror_index.choices import Pooling, Precision, plain, require
+
+
+class Preset(str, Enum):
+    """The three levels of text that Mirror-BERT was published for (arXiv 2104.08027, section 4)."""
+
+    SENTENCE = "sentence"
+    PHRASE = "phrase"
+    WORD = "word"
+
+
+class Loss(str, Enum):
+    """What tuning minimises (mirror_index.tuning.objective)."""
+
+    INFONCE = "infonce"
+    MULTI_SIMILARITY = "multi-similarity"
+
+
+class MaskUnit(str, Enum):
+    """What the span mask counts in."""
+
+    CHAR = "char"
+    TOKEN = "token"
+    WORD = "word"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MirrorConfig:
+    """Mirror-BERT tuning. Defaults are the paper's for the sentence level; see `for_preset`.
+
+    Attributes:
+        tau: temperature of InfoNCE.
+        span_mask: characters, or what `mask` names, masked in one random span of the second view;
+            0 for none.
+        mask: what `span_mask` counts in.
+        noise: chance that the second view is respelt (letters, case, punctuation).
+        loss: InfoNCE, or multi-similarity over hard pairs.
+        dropout: hidden and attention dropout probability in both views; None keeps the model's.
+        drophead: probability to drop a whole attention head; with drophead, `dropout` should be 0.
+        strings: at most this many distinct strings, sampled with `seed`.
+        batch_size: string pairs a step.
+        micro_batch: string pairs that the memory holds at once, which changes no gradient; None
+            keeps whole batches as long as they fit.
+        checkpoint_every: steps between two saves that an interrupted run goes on from; 0 for none.
+        synonyms: use pairs of names of one concept as positives as well, when the source has
+            concepts.
+        warmup: share of the steps over which the learning rate rises; above 0 it then falls
+            linearly to 0, at 0 it is constant, as published.
+        synonym_pairs: at most this many pairs of names of one concept an epoch.
+        synonym_learning_rate: learning rate when synonyms are used.
+        synonym_tau: temperature when synonyms are used.
+        synonym_warmup: `warmup` when synonyms are used.
+        held_out: share of the strings (at most 1,000) kept unseen for the before/after card.
+        require_gain: raise when the card shows no gain; `keep` forces the tuned weights to be
+            saved.
+    """
+
+    preset: Preset = Preset.SENTENCE
+    tau: float = 0.04
+    span_mask: int = 5
+    mask: MaskUnit = MaskUnit.CHAR
+    noise: float = 0.0
+    loss: Loss = Loss.INFONCE
+    epochs: int = 1
+    max_length: int = 50
+    batch_size: int = 200
+    micro_batch: int | None = None
+    checkpoint_every: int = 25
+    learning_rate: float = 2e-5
+    weight_decay: float = 0.01
+    warmup: float = 0.0
+    dropout: float | None = 0.1
+    drophead: float = 0.0
+    pooling: Pooling | None = None
+    strings: int = 10_000
+    synonyms: bool = True
+    synonym_pairs: int = 20_000
+    synonym_learning_rate: float = 1e-4
+    synonym_tau: float = 0.05
+    synonym_warmup: float = 0.1
+    seed: int = 33
+    device: str = "auto"
+    precision: Precision = Precision.AUTO
+    held_out: float = 0.1
+    require_gain: bool = False
+    keep: bool = False
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        require(self.tau > 0, "tau must be positive", self.tau, "The paper uses 0.04 and 0.2")
+        require(self.span_mask >= 0, "span_mask must not be negative", self.span_mask, "0 is off")
+        require(self.epochs >= 1, "epochs must be at least 1", self.epochs, "The paper uses 1 or 2")
+        require(self.batch_size >= 2, "batch_size must be at least 2", self.batch_size, "Try 200")
+        require(
+            self.micro_batch is None or self.micro_batch >= 1,
+            "micro_batch must be at least 1",
+            self.micro_batch,
+            "Leave it out to keep whole batches",
+        )
+        for name in ("weight_decay", "seed", "checkpoint_every"):
+            value = getattr(self, name)
+            require(value >= 0, f"{name} must not be negative", value, "Leave it out")
+        require(self.strings >= 2, "strings must be at least 2", self.strings, "Try 10000")
+        require(
+            self.learning_rate > 0, "learning_rate must be positive", self.learning_rate, "Try 2e-5"
+        )
+        for name in ("synonym_pairs", "synonym_learning_rate", "synonym_tau"):
+            value = getattr(self, name)
+            require(
+                value > 0, f"{name} must be positive", value, "Use synonyms=False to go without"
+            )
+        require(
+            self.pooling is not Pooling.PADDED_MEAN,
+            "pooling padded-mean is not for tuning",
+            Pooling.PADDED_MEAN.value,
+            "Use mean",
+        )
+        for name in ("drophead", "held_out", "warmup", "synonym_warmup"):
+            value = getattr(self, name)
+            require(0 <= value < 1, f"{name} must be in [0, 1)", value, "Give a share such as 0.1")
+        require(0 <= self.noise <= 1, "noise must be in [0, 1]", self.noise, "Try 0.5")
+        require(
+            self.dropout is None or 0 <= self.dropout < 1,
+            "dropout must be in [0, 1)",
+            self.dropout,
+            "The paper uses 0.1",
+        )
+        require(self.max_length >= 3, "max_length must be at least 3", self.max_length, "Try 50")
+        require(
+            not (self.keep and self.require_gain),
+            "keep and require_gain exclude each other",
+            None,
+            "Use one of them",
+        )
+        require(
+            self.held_out > 0 or self.keep,
+            "with held_out 0 no gain can be shown",
+            self.held_out,
+            "Hold out a share such as 0.1, or use keep",
+        )
+
+    @classmethod
+    def for_preset(cls, preset: Preset, **changes: object) -> MirrorConfig:
+        """Return the published settings of a level, with `changes` applied on top."""
+        settings: dict[str, Any] = {"preset": preset, **_PRESETS[preset], **changes}
+        return cls(**settings)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return plain(asdict(self))
+
+
+_PRESETS: Mapping[Preset, Mapping[str, Any]] = {
+    Preset.SENTENCE: {"tau": 0.04, "span_mask": 5, "epochs": 1, "max_length": 50},
+    Preset.PHRASE: {"tau": 0.04, "span_mask": 5, "epochs": 1, "max_length": 50},
+    Preset.WORD: {"tau": 0.2, "span_mask": 0, "epochs": 2, "max_length": 25},
+}
