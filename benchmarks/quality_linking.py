@@ -57,7 +57,7 @@ _NOTE = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Split:
+class Split:
     """Names held out as mentions, and the dictionary without them."""
 
     held_out: list[Record]
@@ -66,7 +66,7 @@ class _Split:
 
 def run_held_out(quick: bool) -> Result:
     """Link held-out names of the HPO with the default encoder and with one tuned on the rest."""
-    split = _split(quick)
+    split = split_names(quick)
     base = kept("held-out-base", quick, lambda: _linked(split, default_encoder()))
     tuned = kept("held-out-tuned", quick, lambda: _tuned(split, quick))
     return Result(
@@ -101,7 +101,8 @@ def _kept(tuned: Mapping[str, Any]) -> str:
     return "kept" if tuned["card"]["kept"] else "not kept: the base again"
 
 
-def _split(quick: bool) -> _Split:
+def split_names(quick: bool) -> Split:
+    """Hold a seeded sample of synonyms of the HPO out of it."""
     names = data.records(data.find(data.HPO))
     if quick:
         names = _some(names, QUICK_CONCEPTS)
@@ -116,7 +117,7 @@ def _split(quick: bool) -> _Split:
     ]
     held_out = data.sample(eligible, QUICK_HELD_OUT if quick else HELD_OUT)
     taken = {name.id for name in held_out}
-    return _Split(held_out=held_out, rest=[name for name in names if name.id not in taken])
+    return Split(held_out=held_out, rest=[name for name in names if name.id not in taken])
 
 
 def _some(
@@ -127,18 +128,22 @@ def _some(
     return [name for name in names if name.concept_id in chosen]
 
 
-def _linked(split: _Split, encoder: TransformerEncoder) -> list[Cell]:
+def held_out_gold(names: Sequence[Record]) -> list[GoldMention]:
+    """Return names as mentions of their concepts."""
     from mirror_index.evaluation import parse_gold
     from mirror_index.linking import GoldMention
 
-    gold = [
-        GoldMention(mention=name.text, gold_ids=parse_gold(name.concept_id or ""))
-        for name in split.held_out
+    return [
+        GoldMention(mention=name.text, gold_ids=parse_gold(name.concept_id or "")) for name in names
     ]
+
+
+def _linked(split: Split, encoder: TransformerEncoder) -> list[Cell]:
+    gold = held_out_gold(split.held_out)
     return _evaluated(split.rest, encoder, {"held out": gold})["held out"]
 
 
-def _tuned(split: _Split, quick: bool) -> dict[str, Any]:
+def _tuned(split: Split, quick: bool) -> dict[str, Any]:
     from mirror_index.encoding import load_encoder
     from mirror_index.tuning import tune
 

@@ -35,6 +35,21 @@ class Prediction:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CurvePoint:
+    """What linking everything of at least this probability would come to.
+
+    Attributes:
+        threshold: the lowest probability that is linked.
+        coverage: share of the items that is linked.
+        precision: share of the linked that is right; the risk is 1 less it.
+    """
+
+    threshold: float
+    coverage: float
+    precision: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LinkingScores:
     """Scores of a linker on mentions with gold ids.
 
@@ -53,6 +68,8 @@ class LinkingScores:
         nil_recall: share of the mentions with an empty gold that were answered nil or empty.
         ece: expected calibration error of the probabilities (see `expected_calibration_error`).
         ambiguous: mentions answered with several concepts; they count neither as linked nor as nil.
+        curve: precision and coverage by threshold, if the first candidate of every mention were
+            linked from that probability on.
     """
 
     n: int
@@ -66,6 +83,7 @@ class LinkingScores:
     nil_recall: float | None
     ece: float | None
     ambiguous: int
+    curve: tuple[CurvePoint, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -124,6 +142,10 @@ def score_linking(
         nil_precision=_share(both, sum(refused)),
         nil_recall=_share(both, sum(absent)),
         ece=_claimed_error(ranks, predictions),
+        curve=risk_coverage(
+            [prediction.probability or 0.0 for prediction in predictions],
+            [rank == 1 for rank in ranks],
+        ),
         ambiguous=sum(p.status is LinkStatus.AMBIGUOUS for p in predictions),
     )
 
@@ -155,6 +177,44 @@ def expected_calibration_error(
     places = np.minimum((claimed * bins).astype(np.int64), bins - 1)
     gaps = np.bincount(places, weights=weight * (claimed - right), minlength=bins)
     return float(np.abs(gaps).sum() / weight.sum())
+
+
+def risk_coverage(
+    probabilities: Sequence[float] | NDArray[Any],
+    correct: Sequence[bool] | NDArray[Any],
+    *,
+    weights: Sequence[float] | NDArray[Any] | None = None,
+    steps: int = 100,
+) -> tuple[CurvePoint, ...]:
+    """Return the risk-coverage curve (El-Yaniv and Wiener, JMLR 2010), thresholds rising.
+
+    Thresholds go from 0 to 1 in `steps`; the curve ends with the last one that links anything.
+
+    Raises:
+        MirrorIndexError: the two sides differ in length.
+    """
+    claimed = np.asarray(probabilities, dtype=np.float64)
+    right = np.asarray(correct, dtype=np.float64)
+    weight = np.ones_like(claimed) if weights is None else np.asarray(weights, dtype=np.float64)
+    if not claimed.shape == right.shape == weight.shape:
+        raise MirrorIndexError(
+            "a curve needs as many outcomes as probabilities",
+            value=(int(claimed.size), int(right.size)),
+        )
+    points = []
+    for threshold in np.arange(steps + 1) / steps:
+        linked = claimed >= threshold
+        together = float(weight[linked].sum())
+        if together <= 0.0:
+            break
+        points.append(
+            CurvePoint(
+                threshold=float(threshold),
+                coverage=together / float(weight.sum()),
+                precision=float((weight * right)[linked].sum()) / together,
+            )
+        )
+    return tuple(points)
 
 
 def _claimed_error(ranks: Sequence[int | None], predictions: Sequence[Prediction]) -> float | None:

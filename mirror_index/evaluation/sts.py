@@ -151,7 +151,7 @@ def pearson(left: FloatVector, right: FloatVector) -> float:
 
 
 def average_ranks(values: FloatVector) -> FloatVector:
-    """Return ranks from 1 up; equal values share the mean of their ranks."""
+    """Return float64 ranks from 1 up, one a value; equal values share the mean of their ranks."""
     _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     ranks: FloatVector = (last - (counts - 1) / 2.0)[places]

@@ -1,52 +1,53 @@
-"""Calibration without labels: held-out synonyms of a dictionary teach what a similarity is worth.
+"""Learning to rank and calibration without labels: held-out synonyms of a dictionary teach both.
 
 A name of a concept that has others is taken as a mention. Searched without itself it has a right
-answer, which comes first or does not; searched without all names of its concept it has none, so
-that whatever comes first is wrong. The two kinds of example, weighted by an assumed share of
-mentions that name nothing in the dictionary, fit the model of `linking/model.py`.
+answer, which ranking learns to put first; searched without all names of its concept it has none,
+so that whatever is found is wrong. The two kinds of example, weighted by an assumed share of
+mentions that name nothing in the dictionary, fit the two models of `linking/model.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mirror_index.errors import UsageError
-from mirror_index.evaluation.linking import expected_calibration_error
-from mirror_index.linking.dense import Nearest, nearest_concepts
-from mirror_index.linking.model import (
-    DEFAULT_MODEL,
-    FEATURES,
-    FloatTable,
-    FloatVector,
-    LinkModel,
-    features,
-    fit,
+from mirror_index.evaluation.linking import (
+    CurvePoint,
+    expected_calibration_error,
+    risk_coverage,
 )
-from mirror_index.names import NAME_KEY_VERSION, name_key
-from mirror_index.records import Hit, normalise_text
-from mirror_index.vectors import FloatMatrix
+from mirror_index.linking.candidates import StaleLexiconError
+from mirror_index.linking.examples import FEWEST, eligible, examples_of
+from mirror_index.linking.features import FEATURES
+from mirror_index.linking.lexicon import Lexicon, lexicon_of
+from mirror_index.linking.model import DEFAULT_MODEL, PRESENCE, LinkModel
+from mirror_index.linking.translations import Translations
+from mirror_index.names import NAME_KEY_VERSION
 
 if TYPE_CHECKING:
-    from mirror_index.collection import Collection, StoredName
+    from mirror_index.collection import Collection
 
 STATE_KEY = "linking.calibration"
-NIL_SHARE = 0.3
-FEWEST = 50
-_VERSION = 1
-_BLOCK = 256
+NIL_SHARE = 0.2
+SAMPLE = 3000
+FEWEST_LINKED = 30
+"""Held-out names above a threshold from which on its precision is more than chance."""
+
+WORTH = 0.1
+"""Share of the loss that word pairs must save to be used; see docs/linking.md."""
+
+_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """What turns similarities into probabilities in one collection.
+    """What turns features into probabilities in one collection.
 
     Attributes:
-        model: the logistic model.
+        model: the weights.
         calibrated: False when these are the default coefficients.
         reason: why the defaults are used; None when calibrated.
         generation: state of the collection the examples were drawn from; None for defaults.
@@ -55,6 +56,8 @@ class Calibration:
         nil_share: assumed share of mentions that name nothing in the dictionary.
         accuracy: share of the held-out names whose concept came first.
         ece: expected calibration error on the half of the names that the first fit did not see.
+        curve: precision and coverage by threshold, on the same half.
+        word_pairs: words that translate one another, as triples; none where they gain too little.
     """
 
     model: LinkModel
@@ -66,55 +69,74 @@ class Calibration:
     nil_share: float = NIL_SHARE
     accuracy: float | None = None
     ece: float | None = None
+    curve: tuple[CurvePoint, ...] = ()
+    word_pairs: tuple[Any, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values, as stored in the collection."""
+        values = {name: getattr(self, name) for name in _PLAIN}
         return {
             "version": _VERSION,
             "name_key_version": NAME_KEY_VERSION,
-            "features": list(FEATURES),
-            "bias": self.model.bias,
-            "weights": list(self.model.weights),
-            "calibrated": self.calibrated,
-            "reason": self.reason,
-            "generation": self.generation,
-            "fingerprint": self.fingerprint,
-            "examples": self.examples,
-            "nil_share": self.nil_share,
-            "accuracy": self.accuracy,
-            "ece": self.ece,
+            "model": self.model.to_json(),
+            "curve": [asdict(point) for point in self.curve],
+            "word_pairs": list(self.word_pairs),
+            **values,
         }
 
+    def summary(self) -> dict[str, Any]:
+        """Return the few facts that a person wants to see."""
+        facts = {name: getattr(self, name) for name in _PLAIN if name != "fingerprint"}
+        return {**facts, "word_pairs": len(self.word_pairs)}
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Examples:
-    """Features, outcomes, and which name and which kind (NIL or not) each example is of."""
+    def translations(self, lexicon: Lexicon) -> Translations:
+        """Return the word pairs in the numbers of a lexicon."""
+        return Translations.from_json(lexicon, list(self.word_pairs))
 
-    table: FloatTable
-    right: FloatVector
-    name: np.ndarray[Any, np.dtype[np.int64]]
-    nil: np.ndarray[Any, np.dtype[np.bool_]]
+    def threshold_for(self, precision: float) -> float:
+        """Return the lowest `min_probability` at which this share of the linked is right.
 
-    def of(self, chosen: np.ndarray[Any, np.dtype[np.bool_]]) -> _Examples:
-        return _Examples(
-            table=self.table[chosen],
-            right=self.right[chosen],
-            name=self.name[chosen],
-            nil=self.nil[chosen],
-        )
+        It is read from the curve, i.e. from held-out synonyms that the model had not seen, in a
+        mixture with `nil_share` mentions of nothing.
 
-    def weights(self, nil_share: float) -> FloatVector:
-        """Weigh the kinds so that NIL examples make up `nil_share`, with a mean weight of 1."""
-        nils = max(1, int(self.nil.sum()))
-        others = max(1, int((~self.nil).sum()))
-        share = np.where(self.nil, nil_share / nils, (1.0 - nil_share) / others)
-        return np.asarray(share * len(self.nil), dtype=np.float64)
+        Raises:
+            UsageError: without a calibration, or when no threshold reaches it.
+        """
+        if not self.calibrated:
+            raise UsageError(
+                f"a precision needs a calibration: {self.reason}",
+                value=precision,
+                remedy="Run `mirror-index calibrate COLLECTION`, or give --min-probability",
+            )
+        curve = [one for one in self.curve if one.coverage * self.examples >= FEWEST_LINKED]
+        reached = [point for point in curve if point.precision >= precision]
+        if not reached:
+            best = max(curve, key=lambda point: point.precision)
+            raise UsageError(
+                "no threshold reaches this precision on held-out synonyms",
+                value=precision,
+                remedy=f"At most {best.precision:.3f} is reached, at probability "
+                f"{best.threshold:.2f}; wish for less",
+            )
+        return min(point.threshold for point in reached)
+
+
+_PLAIN = (
+    "calibrated",
+    "reason",
+    "generation",
+    "fingerprint",
+    "examples",
+    "nil_share",
+    "accuracy",
+    "ece",
+)
 
 
 def calibrate(
-    collection: Collection, *, sample: int = 1000, seed: int = 0, nil_share: float = NIL_SHARE
+    collection: Collection, *, sample: int = SAMPLE, seed: int = 0, nil_share: float = NIL_SHARE
 ) -> Calibration:
-    """Calibrate linking in a collection, and store the result in it for `link` to use.
+    """Learn to rank and calibrate in a collection, and store the result in it for `link` to use.
 
     Nothing is encoded: the stored vectors of the names are the queries.
 
@@ -134,21 +156,54 @@ def calibrate(
     if not 0.0 <= nil_share < 1.0:
         raise UsageError("nil_share must be in [0, 1)", value=nil_share, remedy="Try 0.3")
     if sample < 1:
-        raise UsageError("sample must be at least 1", value=sample, remedy="Try 1000")
-    names = _sampled(_eligible(collection), sample, seed)
+        raise UsageError("sample must be at least 1", value=sample, remedy="Try 3000")
+    calibration = _current(collection, sample, seed, nil_share)
+    collection.save_state(STATE_KEY, calibration.to_json())
+    return calibration
+
+
+def _current(collection: Collection, sample: int, seed: int, nil_share: float) -> Calibration:
+    """Calibrate in the newest state, again when a writer moves it on meanwhile."""
+    lexicon = lexicon_of(collection)
+    while True:
+        try:
+            return _calibrated(collection, lexicon, sample, seed, nil_share)
+        except StaleLexiconError as stale:
+            lexicon = lexicon_of(collection, stale.generation)
+
+
+def _calibrated(
+    collection: Collection, lexicon: Lexicon, sample: int, seed: int, nil_share: float
+) -> Calibration:
     fingerprint = collection.encoder.fingerprint
+    rng = np.random.default_rng(seed)
+    names = rng.permutation(eligible(lexicon))[:sample]
     if len(names) < FEWEST:
-        calibration = Calibration(
+        return Calibration(
             model=DEFAULT_MODEL,
             calibrated=False,
             reason=f"only {len(names)} names have another one beside them, {FEWEST} are needed",
             fingerprint=fingerprint,
         )
-    else:
-        examples = _examples(collection, names)
-        calibration = _fitted(examples, nil_share, fingerprint, collection.info()["generation"])
-    collection.save_state(STATE_KEY, calibration.to_json())
-    return calibration
+    examples = examples_of(collection, lexicon, names, rng)
+    word_pairs = examples.gain_of_word_pairs() >= WORTH
+    if not word_pairs:
+        examples = examples.without_word_pairs()
+    trial = examples.of(~examples.second).fitted(nil_share)
+    judged = examples.of(examples.second).judged(trial, nil_share)
+    learnt = Translations.learn(lexicon).to_json(lexicon) if word_pairs else []
+    return Calibration(
+        model=examples.fitted(nil_share),
+        calibrated=True,
+        generation=lexicon.generation,
+        fingerprint=fingerprint,
+        examples=len(names),
+        nil_share=nil_share,
+        accuracy=judged.accuracy,
+        ece=expected_calibration_error(judged.claimed, judged.right, weights=judged.weights),
+        curve=risk_coverage(judged.claimed, judged.right, weights=judged.weights),
+        word_pairs=tuple(learnt),
+    )
 
 
 def load_calibration(collection: Collection) -> Calibration:
@@ -156,123 +211,20 @@ def load_calibration(collection: Collection) -> Calibration:
     stored = collection.load_state(STATE_KEY)
     if stored is None:
         return _defaults("the collection was never calibrated")
-    made_by = (stored["version"], stored["name_key_version"], stored["features"])
-    if made_by != (_VERSION, NAME_KEY_VERSION, list(FEATURES)):
+    if (stored["version"], stored["name_key_version"]) != (_VERSION, NAME_KEY_VERSION):
+        return _defaults("the calibration was made by another version")
+    made_for = (stored["model"]["features"], stored["model"]["presence_features"])
+    if made_for != (list(FEATURES), list(PRESENCE)):
         return _defaults("the calibration was made by another version")
     if stored["fingerprint"] != collection.encoder.fingerprint:
         return _defaults("the calibration was made with another encoder")
     return Calibration(
-        model=LinkModel(bias=stored["bias"], weights=tuple(stored["weights"])),
-        **{
-            name: stored[name]
-            for name in (
-                "calibrated",
-                "reason",
-                "generation",
-                "fingerprint",
-                "examples",
-                "nil_share",
-                "accuracy",
-                "ece",
-            )
-        },
+        model=LinkModel.from_json(stored["model"]),
+        curve=tuple(CurvePoint(**point) for point in stored["curve"]),
+        word_pairs=tuple(stored["word_pairs"]),
+        **{name: stored[name] for name in _PLAIN},
     )
 
 
 def _defaults(reason: str) -> Calibration:
     return Calibration(model=DEFAULT_MODEL, calibrated=False, reason=reason)
-
-
-def _eligible(collection: Collection) -> Iterator[StoredName]:
-    """Yield the names of concepts that have two names or more which differ by more than case."""
-    first: dict[str, str] = {}
-    several: set[str] = set()
-    for name in collection.iter_names():
-        form = normalise_text(name.text).casefold()
-        if first.setdefault(name.concept_id, form) != form:
-            several.add(name.concept_id)
-    for name in collection.iter_names():
-        if name.concept_id in several and name.row is not None:
-            yield name
-
-
-def _sampled(names: Iterator[StoredName], sample: int, seed: int) -> list[StoredName]:
-    """Draw evenly from a stream of unknown length (reservoir sampling, Vitter's algorithm R)."""
-    rng = np.random.default_rng(seed)
-    kept: list[StoredName] = []
-    for seen, name in enumerate(names):
-        if seen < sample:
-            kept.append(name)
-        elif (place := int(rng.integers(0, seen + 1))) < sample:
-            kept[place] = name
-    # Ordered by id as they came, two halves of the list would be different parts of the dictionary.
-    return [kept[place] for place in rng.permutation(len(kept))]
-
-
-def _examples(collection: Collection, names: Sequence[StoredName]) -> _Examples:
-    table: list[tuple[float, float, float]] = []
-    right: list[float] = []
-    sources: list[int] = []
-    nil: list[bool] = []
-    key_of: Callable[[str], str] = lru_cache(maxsize=100_000)(name_key)
-    for start in range(0, len(names), _BLOCK):
-        block = names[start : start + _BLOCK]
-        keys = [key_of(name.text) for name in block]
-        vectors = collection.vectors_of([name.row for name in block if name.row is not None])
-        for without_concept in (False, True):
-            answers = _held_out(collection, vectors, block, keys, key_of, without_concept)
-            for place, answer in enumerate(answers):
-                if not answer.concepts:
-                    continue
-                top, *rest = answer.concepts
-                rival = rest[0] if rest else None
-                table.append(features(keys[place], key_of(top.matched_name), top, rival))
-                right.append(float(top.concept_id == block[place].concept_id))
-                sources.append(start + place)
-                nil.append(without_concept)
-    return _Examples(
-        table=np.array(table, dtype=np.float64).reshape(-1, len(FEATURES)),
-        right=np.array(right, dtype=np.float64),
-        name=np.array(sources, dtype=np.int64),
-        nil=np.array(nil, dtype=np.bool_),
-    )
-
-
-def _held_out(
-    collection: Collection,
-    vectors: FloatMatrix,
-    names: Sequence[StoredName],
-    keys: Sequence[str],
-    key_of: Callable[[str], str],
-    without_concept: bool,
-) -> list[Nearest]:
-    """Search without the names that share the mention's key, or without its concept as well."""
-
-    def skip(query: int, hit: Hit) -> bool:
-        if without_concept and hit.concept_id == names[query].concept_id:
-            return True
-        return key_of(hit.text) == keys[query]
-
-    return nearest_concepts(collection, vectors, 2, skip)
-
-
-def _fitted(
-    examples: _Examples, nil_share: float, fingerprint: str, generation: int
-) -> Calibration:
-    seen = examples.name % 2 == 0
-    first, second = examples.of(seen), examples.of(~seen)
-    trial = fit(first.table, first.right, first.weights(nil_share))
-    model = fit(examples.table, examples.right, examples.weights(nil_share))
-    positives = examples.right[~examples.nil]
-    return Calibration(
-        model=model,
-        calibrated=True,
-        generation=generation,
-        fingerprint=fingerprint,
-        examples=len(np.unique(examples.name)),
-        nil_share=nil_share,
-        accuracy=float(positives.mean()) if positives.size else None,
-        ece=expected_calibration_error(
-            trial.probabilities(second.table), second.right, weights=second.weights(nil_share)
-        ),
-    )

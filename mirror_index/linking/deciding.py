@@ -6,18 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mirror_index.config import LinkOptions
-from mirror_index.linking.dense import ConceptHit
 from mirror_index.linking.exact import ExactResult
-from mirror_index.linking.model import TIE, LinkModel, features
-from mirror_index.names import name_key
 from mirror_index.records import Candidate, LinkStatus, Scope
 
 EXACT_PROBABILITY = 0.95
 """Chance that a concept is meant whose very name was used: of the mentions with exactly one such
-concept, .91 to .99 in two benchmarks (names are also used for what is more general or special)."""
+concept, .91 to .99 in two benchmarks (names are also used for what is more general or special).
+Held-out synonyms cannot tell it: in the dictionary itself a name always means its concept."""
 
 RESPELT_PROBABILITY = 0.8
 """The same where the name differs from the mention by one slip of spelling; see docs/linking.md."""
+
+MOST_TIED = 5
+"""Candidates that may be ambiguous together: a choice among more is no answer."""
 
 SHORT_KEY = 3
 SHORT_EXACT_PROBABILITY = 0.75
@@ -30,6 +31,17 @@ _EXACT_SHARE = {
     Scope.BROAD: 0.3,
     Scope.RELATED: 0.3,
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A ranked concept: `cosine` is that of the matched name, `probability` the model's."""
+
+    concept_id: str
+    matched_name: str
+    scope: Scope
+    cosine: float
+    probability: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,48 +64,48 @@ class Decision:
 def decide(
     key: str,
     exact: ExactResult,
-    nearest: Sequence[ConceptHit],
-    model: LinkModel,
+    proposals: Sequence[Proposal],
     options: LinkOptions,
     *,
     respelt: bool = False,
 ) -> Decision:
-    """Weigh the exact matches and the nearest concepts of a mention.
+    """Weigh the exact matches and the ranked proposals of a mention.
 
     Exact matches come first and share `EXACT_PROBABILITY` (less for a short key) by their scope;
-    what is left over goes to the dense candidates. Several concepts that carry the very name are
-    ambiguous whatever their scopes. Dense candidates whose scores are within `TIE` of the best
-    share one probability, that one of them is right, and are ambiguous when it is high enough.
+    what is left over goes to the proposals. Several concepts that carry the very name are ambiguous
+    whatever their scopes. Proposals that are closer to the best than the margin of `options` are
+    ambiguous together, when one of them is right with enough probability and they are few.
 
     Args:
         key: key of the mention.
         exact: what the exact layer found.
-        nearest: dense candidates, best first, those of exact matches included.
-        model: gives the probability of a dense candidate.
+        proposals: best first, with falling probabilities, those of exact matches included.
         options: the thresholds.
         respelt: the exact matches are of a key one slip of spelling away.
     """
     named = _exact_candidates(key, exact, respelt)
-    taken = {candidate.concept_id: candidate for candidate in named}
-    others = [hit for hit in nearest if hit.concept_id not in taken]
-    left = 1.0 - sum(candidate.probability for candidate in named)
-    tied = _tied(others)
-    dense = _dense_candidates(key, others, tied, model, left)
-    candidates = (*named, *dense)
+    candidates = (*named, *_proposed(proposals, named))
     if not candidates:
         return Decision(
             status=LinkStatus.NIL, candidates=(), margin=None, reason="there is no candidate"
         )
+    first = candidates[0].probability
     second = candidates[1].probability if len(candidates) > 1 else 0.0
-    margin = candidates[0].probability - second
-    group = len(named) if named else tied
+    group = len(named) or _close(candidates, options)
     certain = exact.certain or not named
-    status, reason = _judge(candidates, group, margin, certain, options)
-    return Decision(status=status, candidates=candidates, margin=margin, reason=reason)
+    status, reason = _judge(candidates, group, certain, options)
+    return Decision(status=status, candidates=candidates, margin=first - second, reason=reason)
+
+
+def _close(candidates: Sequence[Candidate], options: LinkOptions) -> int:
+    """Return how many candidates cannot be told from the first one; 1 when too many cannot."""
+    first = candidates[0].probability
+    close = sum(first - one.probability < options.ambiguity_margin for one in candidates)
+    return close if 1 <= close <= MOST_TIED else 1
 
 
 def _judge(
-    candidates: Sequence[Candidate], group: int, margin: float, certain: bool, options: LinkOptions
+    candidates: Sequence[Candidate], group: int, certain: bool, options: LinkOptions
 ) -> tuple[LinkStatus, str]:
     together = sum(candidate.probability for candidate in candidates[:group])
     shown = f"probability {together:.3f}"
@@ -102,8 +114,11 @@ def _judge(
     if not certain:
         return LinkStatus.AMBIGUOUS, "the redirect leaves a choice"
     if group > 1:
-        how = "are equally near" if candidates[0].method == "dense" else "carry this name"
+        named = candidates[0].method in ("exact", "spelling")
+        how = "carry this name" if named else f"lie within {options.ambiguity_margin:g}"
         return LinkStatus.AMBIGUOUS, f"{group} concepts {how}"
+    second = candidates[1].probability if len(candidates) > 1 else 0.0
+    margin = candidates[0].probability - second
     if margin < options.ambiguity_margin:
         return (
             LinkStatus.AMBIGUOUS,
@@ -132,38 +147,26 @@ def _exact_candidates(key: str, exact: ExactResult, respelt: bool) -> tuple[Cand
     )
 
 
-def _tied(hits: Sequence[ConceptHit]) -> int:
-    return sum(hits[0].score - hit.score <= TIE for hit in hits)
-
-
-def _dense_candidates(
-    key: str, hits: Sequence[ConceptHit], tied: int, model: LinkModel, left: float
-) -> list[Candidate]:
-    """Return the dense candidates; their probabilities sum to `left` at most."""
-    if not hits:
-        return []
-    rival = hits[tied] if tied < len(hits) else None
-    matched = [name_key(hit.matched_name) for hit in hits]
-    together = model.probability(features(key, matched[0], hits[0], rival))
-    rest = [
-        model.probability(features(key, matched[place], hits[place], hits[0]))
-        for place in range(tied, len(hits))
-    ]
-    room = (1.0 - together) / max(sum(rest), 1.0 - together, 1e-12)
-    # One below the best must not look better than it: order and probability agree.
-    share = together / tied
-    probabilities = [share] * tied + [min(p * room, share) for p in rest]
+def _proposed(proposals: Sequence[Proposal], named: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates beside the named ones, which share what those leave over."""
+    taken = {candidate.concept_id for candidate in named}
+    left = 1.0 - sum(candidate.probability for candidate in named)
+    theirs = sum(one.probability for one in proposals if one.concept_id in taken)
+    share = left / max(1.0 - theirs, left, 1e-9)
+    # One beside the named ones must not look better than them: order and probability agree.
+    most = min((candidate.probability for candidate in named), default=1.0)
     return [
         Candidate(
-            concept_id=hit.concept_id,
+            concept_id=one.concept_id,
             label="",
-            score=hit.cosine,
-            probability=left * probability,
-            matched_name=hit.matched_name,
-            scope=hit.scope,
+            score=one.cosine,
+            probability=min(share * one.probability, most),
+            matched_name=one.matched_name,
+            scope=one.scope,
             method="dense",
         )
-        for hit, probability in zip(hits, probabilities, strict=True)
+        for one in proposals
+        if one.concept_id not in taken
     ]
 
 

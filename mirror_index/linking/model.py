@@ -1,135 +1,263 @@
-"""From similarities to the probability that a candidate is right: a small logistic model."""
+"""From features to probabilities: which candidate is meant, and whether any is.
+
+Two models, both fitted on held-out synonyms (`calibration`). A conditional logit (McFadden 1974)
+says how the candidates of a mention share the probability that one of them is right:
+``share_c = exp(w . x_c) / sum over candidates``. A logistic model over the best candidate says how
+probable it is that the mention names anything in the dictionary that was found. The probability of
+a candidate is the product, so that the candidates of a mention never sum to more than one.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mirror_index.linking.dense import ConceptHit
+from mirror_index.linking.features import FEATURES
+from mirror_index.linking.lexicon import Floats
 
-FEATURES = ("cosine", "relative margin", "spelling")
-TIE = 0.005
-"""Concepts whose scores differ by no more are one answer that cannot be told apart."""
+SIGNS = (1, 1, -1, -1, -1, -1, 1, 1)
+"""Direction in which each feature may count: a nearer name is never less probable."""
 
-_SMOOTHING = 0.02  # keeps the relative margin finite beside a perfect runner-up
+PRESENCE = (
+    "cosine",
+    "n-grams",
+    "words",
+    "word pairs",
+    "share",
+    "numbers differ",
+    "opposites",
+)
+"""Features of the presence model: those of the best candidate, and its share."""
 
-FloatVector = NDArray[np.float64]
-FloatTable = NDArray[np.float64]
+PRESENCE_SIGNS = (1, 1, 1, 1, 1, -1, -1)
+_COLUMNS = tuple(FEATURES.index(name) for name in PRESENCE if name != "share")
+_SHARE = PRESENCE.index("share")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkModel:
-    """``p = 1 / (1 + exp(-(bias + weights . features)))``; no weight is negative.
+    """The weights of both models, in the units of the features.
 
-    Features: the cosine of the best name; the relative margin, i.e. the share of the runner-up's
-    distance from a perfect score that the candidate is ahead by (which means the same for encoders
-    with a wide and a narrow range of cosines); and the trigram similarity of the two spellings.
+    Attributes:
+        ranking: weight of each of `FEATURES`.
+        presence: weight of each of `PRESENCE`.
+        bias: of the presence model.
     """
 
+    ranking: tuple[float, ...]
+    presence: tuple[float, ...]
     bias: float
-    weights: tuple[float, ...]
 
-    def probability(self, features: Sequence[float]) -> float:
-        """Return the probability for one candidate's features, in the order of `FEATURES`."""
-        return float(self.probabilities(np.array([features], dtype=np.float64))[0])
+    def utilities(self, table: Floats) -> Floats:
+        """Return (n,) utilities of candidates from their (n, features) table."""
+        values: Floats = table @ np.array(self.ranking, dtype=np.float64)
+        return values
 
-    def probabilities(self, features: FloatTable) -> FloatVector:
-        """Return the probabilities of (n, 3) features as (n,) float64."""
-        return _logistic(features @ np.array(self.weights, dtype=np.float64) + self.bias)
+    def probabilities(self, table: Floats) -> Floats:
+        """Return (n,) probabilities of the candidates of one mention; their sum is below 1."""
+        if not len(table):
+            return np.zeros(0)
+        shares = softmax(self.utilities(table))
+        best = int(np.argmax(shares))
+        present = self.present(presence_features(table[best : best + 1], shares[best]))
+        probabilities: Floats = shares * present[0]
+        return probabilities
 
+    def present(self, table: Floats) -> Floats:
+        """Return the (n,) probabilities that mentions name something that was found."""
+        return logistic(table @ np.array(self.presence, dtype=np.float64) + self.bias)
 
-DEFAULT_MODEL = LinkModel(bias=-6.5, weights=(4.0, 5.0, 1.0))
-"""Used without a calibration, and what calibration starts from. Cautious: a cosine of 0.9 with a
-relative margin of 0.5 and half the trigrams shared has p = 0.52."""
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values with the names of the features."""
+        return {
+            "features": list(FEATURES),
+            "ranking": list(self.ranking),
+            "presence_features": list(PRESENCE),
+            "presence": list(self.presence),
+            "bias": self.bias,
+        }
 
-
-def spelling_similarity(left: str, right: str) -> float:
-    """Return the Jaccard similarity of the character trigrams of two keys, in [0, 1]."""
-    first, second = _trigrams(left), _trigrams(right)
-    shared = len(first & second)
-    return shared / (len(first) + len(second) - shared)
-
-
-def features(
-    key: str, matched_key: str, candidate: ConceptHit, rival: ConceptHit | None
-) -> tuple[float, float, float]:
-    """Return the features of a candidate, in the order of `FEATURES`.
-
-    Args:
-        key: key of the mention.
-        matched_key: key of the candidate's best name.
-        candidate: the concept in question.
-        rival: the best other concept; None when there is none, which counts as a score of 0.
-    """
-    other = max(0.0, rival.score) if rival is not None else 0.0
-    margin = (candidate.score - other) / (1.0 - other + _SMOOTHING)
-    return candidate.cosine, margin, spelling_similarity(key, matched_key)
-
-
-def fit(
-    table: FloatTable,
-    right: FloatVector,
-    weights: FloatVector,
-    *,
-    prior: LinkModel = DEFAULT_MODEL,
-    strength: float = 20.0,
-) -> LinkModel:
-    """Fit the model by penalised maximum likelihood (Newton's method).
-
-    The penalty ``strength / 2 * |weights - prior.weights|^2`` pulls towards the prior, so that a
-    few examples cannot turn it upside down; the bias is free. A weight that comes out negative is
-    fixed at zero and the rest fitted again: a better match must never be less probable.
-
-    Args:
-        table: (n, 3) float64 features.
-        right: (n,) 1.0 for a right candidate, 0.0 for a wrong one.
-        weights: (n,) importance of each example, with a mean near 1.
-        prior: centre of the penalty and starting point.
-        strength: of the pull, in examples.
-    """
-    design = np.hstack([np.ones((len(table), 1)), table])
-    centre = np.array([prior.bias, *prior.weights], dtype=np.float64)
-    free = np.ones(len(centre), dtype=np.bool_)
-    while True:
-        found = np.zeros(len(centre), dtype=np.float64)
-        found[free] = _newton(design[:, free], right, weights, centre[free], strength)
-        negative = found < 0.0
-        negative[0] = False
-        if not negative.any():
-            return LinkModel(bias=float(found[0]), weights=tuple(float(w) for w in found[1:]))
-        free &= ~negative
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> LinkModel:
+        """Return the model that `to_json` described."""
+        return cls(
+            ranking=tuple(values["ranking"]),
+            presence=tuple(values["presence"]),
+            bias=values["bias"],
+        )
 
 
-def _newton(
-    design: FloatTable,
-    right: FloatVector,
-    weights: FloatVector,
-    centre: FloatVector,
-    strength: float,
-) -> FloatVector:
-    # The bias is all but free: the tiny pull only keeps it finite when all examples agree.
-    pull = np.array([1e-3, *[strength] * (len(centre) - 1)], dtype=np.float64)
-    beta = centre.copy()
-    for _ in range(100):
-        p = _logistic(design @ beta)
-        gradient = design.T @ (weights * (p - right)) + pull * (beta - centre)
-        curvature = (design * (weights * p * (1.0 - p))[:, None]).T @ design + np.diag(pull)
-        step = np.linalg.solve(curvature, gradient)
-        # A full step can overshoot far from the optimum; capped ones still converge.
-        beta -= step / max(1.0, float(np.abs(step).max()) / 5.0)
-        if float(np.abs(step).max()) < 1e-9:
-            break
-    return beta
+DEFAULT_MODEL = LinkModel(
+    ranking=(20.0, 4.0, -1.0, -0.5, -1.5, -0.5, 1.0, 0.0),
+    presence=(5.0, 2.0, 1.0, 0.0, 2.0, -0.5, -0.5),
+    bias=-7.4,
+)
+"""Used without a calibration, and what calibration starts from. Cautious on presence: a cosine of
+0.9, an n-gram cosine of 0.7, all words shared and the whole share have p = 0.82."""
 
 
-def _logistic(values: FloatVector) -> FloatVector:
-    result: FloatVector = 1.0 / (1.0 + np.exp(-np.clip(values, -60.0, 60.0)))
+def presence_features(best: Floats, share: Any) -> Floats:  # noqa: ANN401 - a number or an array
+    """Return the (n, presence features) table of best candidates, from (n, features) and shares."""
+    return np.insert(best[:, _COLUMNS], _SHARE, share, axis=1)
+
+
+def softmax(utilities: Floats) -> Floats:
+    """Return shares that sum to 1."""
+    grown = np.exp(utilities - utilities.max())
+    shares: Floats = grown / grown.sum()
+    return shares
+
+
+def logistic(values: Floats) -> Floats:
+    """Return ``1 / (1 + exp(-values))``."""
+    result: Floats = 1.0 / (1.0 + np.exp(-np.clip(values, -60.0, 60.0)))
     return result
 
 
-def _trigrams(key: str) -> set[str]:
-    padded = f" {key} "
-    return {padded[start : start + 3] for start in range(len(padded) - 2)} or {padded}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """Mentions with their candidates, one of which is right.
+
+    Attributes:
+        table: (candidates, features), those of one mention together.
+        bounds: (mentions + 1,) where the candidates of each mention begin.
+        right: (mentions,) place of the right candidate in `table`.
+    """
+
+    table: Floats
+    bounds: NDArray[np.int64]
+    right: NDArray[np.int64]
+
+
+class Presence(NamedTuple):
+    """Weights and bias of the presence model."""
+
+    weights: tuple[float, ...]
+    bias: float
+
+
+def ranking_loss(choices: Choices, ranking: Sequence[float]) -> float:
+    """Return the mean negative log likelihood of the right candidates, 0.0 without mentions."""
+    if not len(choices.right):
+        return 0.0
+    utilities = choices.table @ np.array(ranking)
+    starts = choices.bounds[:-1]
+    owner = np.repeat(np.arange(len(starts)), np.diff(choices.bounds))
+    grown = np.exp(utilities - np.maximum.reduceat(utilities, starts)[owner])
+    shares = grown[choices.right] / np.add.reduceat(grown, starts)
+    return float(-np.log(np.maximum(shares, 1e-300)).mean())
+
+
+def fit_ranking(
+    choices: Choices, *, prior: Sequence[float] = DEFAULT_MODEL.ranking, strength: float = 2.0
+) -> tuple[float, ...]:
+    """Fit the conditional logit by penalised maximum likelihood; see `_constrained`.
+
+    Args:
+        choices: at least one mention.
+        prior: centre of the penalty.
+        strength: of the penalty, in mentions, with features in units of their spread.
+
+    Returns:
+        The weights; the prior without mentions.
+    """
+    if not len(choices.right):
+        return tuple(prior)
+    spread = np.where(choices.table.std(axis=0) > 1e-9, choices.table.std(axis=0), 1.0)
+    table = choices.table / spread
+    starts = choices.bounds[:-1]
+    owner = np.repeat(np.arange(len(starts)), np.diff(choices.bounds))
+
+    def derivatives(beta: Floats) -> _Derivatives:
+        utilities = table @ beta
+        grown = np.exp(utilities - np.maximum.reduceat(utilities, starts)[owner])
+        shares = grown / np.add.reduceat(grown, starts)[owner]
+        expected = np.add.reduceat(table * shares[:, None], starts, axis=0)
+        gradient = (expected - table[choices.right]).sum(axis=0)
+        curvature = (table * shares[:, None]).T @ table - expected.T @ expected
+        return _Derivatives(gradient, curvature)
+
+    centre = np.array(prior, dtype=np.float64) * spread
+    pull = np.full(len(centre), strength)
+    beta = _constrained(derivatives, centre, pull, np.array(SIGNS))
+    return tuple(float(value) for value in beta / spread)
+
+
+def fit_presence(
+    table: Floats,
+    present: Floats,
+    weights: Floats,
+    *,
+    prior: LinkModel = DEFAULT_MODEL,
+    strength: float = 5.0,
+) -> Presence:
+    """Fit the presence model by penalised maximum likelihood; the bias is free.
+
+    Args:
+        table: (n, presence features).
+        present: (n,) 1.0 where the mention names something that was found.
+        weights: (n,) importance of each example, with a mean near 1.
+        prior: centre of the penalty.
+        strength: of the penalty, in examples.
+    """
+    design = np.hstack([np.ones((len(table), 1)), table])
+
+    def derivatives(beta: Floats) -> _Derivatives:
+        values = design @ beta
+        p = logistic(values)
+        gradient = design.T @ (weights * (p - present))
+        curvature = (design * (weights * p * (1.0 - p))[:, None]).T @ design
+        return _Derivatives(gradient, curvature)
+
+    centre = np.array([prior.bias, *prior.presence], dtype=np.float64)
+    # The bias is all but free: the tiny pull only keeps it finite when all examples agree.
+    pull = np.array([1e-3, *[strength] * table.shape[1]])
+    beta = _constrained(derivatives, centre, pull, np.array([0, *PRESENCE_SIGNS]))
+    return Presence(tuple(float(value) for value in beta[1:]), float(beta[0]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Derivatives:
+    """First and second derivatives of a negative log likelihood."""
+
+    gradient: Floats
+    curvature: Floats
+
+
+def _constrained(derivatives: Any, centre: Floats, pull: Floats, signs: Any) -> Floats:  # noqa: ANN401
+    """Minimise with Newton's method; weights of the wrong sign are fixed at zero, one by one.
+
+    The penalty ``pull / 2 * (beta - centre)^2`` keeps a few examples from turning a model upside
+    down.
+    """
+    free = np.ones(len(centre), dtype=np.bool_)
+    while True:
+        beta = _newton(derivatives, np.where(free, centre, 0.0), centre, pull, free)
+        wrong = np.where(free, np.minimum(beta * signs, 0.0), 0.0)
+        if not wrong.any():
+            return beta
+        free[int(np.argmin(wrong))] = False
+
+
+def _newton(
+    derivatives: Any,  # noqa: ANN401 - a function of beta
+    start: Floats,
+    centre: Floats,
+    pull: Floats,
+    free: NDArray[np.bool_],
+) -> Floats:
+    beta = start.copy()
+    for _ in range(200):
+        found = derivatives(beta)
+        gradient = (found.gradient + pull * (beta - centre))[free]
+        curvature = (found.curvature + np.diag(pull))[np.ix_(free, free)]
+        step = np.linalg.solve(curvature, gradient)
+        # A full step can overshoot far from the optimum; capped ones still converge.
+        beta[free] -= step / max(1.0, float(np.abs(step).max(initial=0.0)) / 5.0)
+        if float(np.abs(step).max(initial=0.0)) < 1e-8:
+            break
+    return beta

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import codecs
-import gzip
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 from mirror_index.errors import SourceError
+from mirror_index.readers.source import open_bytes, unreadable
 
-_GZIP = b"\x1f\x8b"
 _BLOCK = 1 << 16
 
 
@@ -23,18 +22,8 @@ def opened_lines(path: Path, name: str) -> Iterator[Iterator[str]]:
     Raises:
         SourceError: it cannot be opened.
     """
-    try:
-        file = path.open("rb")
-    except OSError as error:
-        raise _unreadable(name, error) from error
-    with file:
-        packed = file.read(2) == _GZIP
-        file.seek(0)
-        if not packed:
-            yield stream_lines(file, name)
-            return
-        with gzip.GzipFile(fileobj=file) as unpacked:
-            yield stream_lines(cast(BinaryIO, unpacked), name)
+    with open_bytes(path) as binary:
+        yield stream_lines(binary, name)
 
 
 def stream_lines(stream: BinaryIO, name: str) -> Iterator[str]:
@@ -63,15 +52,7 @@ def _read(stream: BinaryIO, name: str) -> bytes:
     try:
         return stream.read(_BLOCK)
     except (OSError, EOFError, zlib.error) as error:
-        raise _unreadable(name, error) from error
-
-
-def _unreadable(name: str, error: Exception) -> SourceError:
-    return SourceError(
-        f"the table cannot be read: {error}",
-        where=name,
-        remedy="Check its permissions and that it is complete",
-    )
+        raise unreadable(name, error) from error
 
 
 def count_lines(path: Path) -> int | None:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 from mirror_index.records import Concept
 
-if TYPE_CHECKING:
-    from mirror_index.collection import Collection
+
+class HoldsConcepts(Protocol):
+    """A collection, or another place to look concepts up in."""
+
+    def concepts(self, ids: Iterable[str]) -> dict[str, Concept]:
+        """Return concepts by id or alternative id, under the id asked for."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +40,7 @@ class _Visit(NamedTuple):
 class Redirects:
     """Follows redirects in one collection and remembers the concepts it has read."""
 
-    def __init__(self, collection: Collection) -> None:
+    def __init__(self, collection: HoldsConcepts) -> None:
         self._collection = collection
         self._known: dict[str, Concept | None] = {}
 

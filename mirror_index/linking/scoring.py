@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from mirror_index.collection import Collection
 
 
+DEEP_ENOUGH = 5
+"""Candidates ranked per mention at least: what the deepest measure looks at."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldMention:
     """A mention and the ids it stands for: any of several counts, none means no concept."""
@@ -112,13 +116,9 @@ def evaluate_linking(
         MirrorIndexError: what `link` raises.
     """
     mentions = list(rows)
-    options = replace(options, k=max(5, options.k))
-    redirects = Redirects(collection)
-    known = _known_ids(redirects, mentions)
-    gold = [
-        row.gold_ids | frozenset(known_id for one in row.gold_ids for known_id in known[one])
-        for row in mentions
-    ]
+    options = replace(options, k=max(DEEP_ENOUGH, options.k))
+    known = _known_ids(Redirects(collection), mentions)
+    gold = _with_known(mentions, known)
     started = time.perf_counter()
     links = link(collection, [row.mention for row in mentions], options)
     seconds = time.perf_counter() - started
@@ -131,6 +131,20 @@ def evaluate_linking(
         mentions_per_second=len({row.mention for row in mentions}) / max(seconds, 1e-9),
         k=options.k,
     )
+
+
+def known_gold(collection: Collection, mentions: Sequence[GoldMention]) -> list[frozenset[str]]:
+    """Return the gold ids of each mention with those of the live concepts they stand for here."""
+    return _with_known(mentions, _known_ids(Redirects(collection), mentions))
+
+
+def _with_known(
+    mentions: Sequence[GoldMention], known: Mapping[str, set[str]]
+) -> list[frozenset[str]]:
+    return [
+        row.gold_ids | frozenset(known_id for one in row.gold_ids for known_id in known[one])
+        for row in mentions
+    ]
 
 
 def _known_ids(redirects: Redirects, mentions: Sequence[GoldMention]) -> dict[str, set[str]]:

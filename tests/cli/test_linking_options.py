@@ -38,6 +38,7 @@ def test_calibrate_reports_what_it_learned(run: Run, names: Path) -> None:
     assert found["calibrated"]
     assert found["nil_share"] == NIL_SHARE
     assert found["curve"][0]["coverage"] == 1.0
+    assert isinstance(found["word_pairs"], int)
     shown = run("calibrate", names, "--nil-share", "0.5", "--sample", "60")
     assert "nil_share" in shown.out
     assert "curve" not in shown.out

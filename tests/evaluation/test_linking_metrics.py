@@ -14,7 +14,8 @@ from mirror_index.evaluation.linking import (
 )
 from mirror_index.records import LinkStatus
 
-LINKED, AMBIGUOUS, NIL, EMPTY = LinkStatus
+LINKED, AMBIGUOUS = LinkStatus.LINKED, LinkStatus.AMBIGUOUS
+NIL, EMPTY = LinkStatus.NIL, LinkStatus.EMPTY
 
 
 def test_gold_cells() -> None:

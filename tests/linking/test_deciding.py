@@ -7,25 +7,24 @@ import pytest
 from mirror_index.config import LinkOptions
 from mirror_index.linking.deciding import (
     EXACT_PROBABILITY,
+    RESPELT_PROBABILITY,
     SHORT_EXACT_PROBABILITY,
+    Proposal,
     decide,
 )
-from mirror_index.linking.dense import ConceptHit
 from mirror_index.linking.exact import ExactMatch, ExactResult
-from mirror_index.linking.model import LinkModel
 from mirror_index.records import LinkStatus, Scope
 
-SURE = LinkModel(bias=-5.0, weights=(8.0, 6.0, 0.0))
 OPTIONS = LinkOptions()
 
 
-def near(identifier: str, cosine: float) -> ConceptHit:
-    return ConceptHit(
+def near(identifier: str, probability: float) -> Proposal:
+    return Proposal(
         concept_id=identifier,
         matched_name=f"name of {identifier}",
         scope=Scope.EXACT,
-        cosine=cosine,
-        score=cosine,
+        cosine=0.9,
+        probability=probability,
     )
 
 
@@ -37,27 +36,40 @@ def named(*pairs: tuple[str, Scope], certain: bool = True) -> ExactResult:
 
 
 def test_one_exact_match_is_linked_and_leaves_the_rest_to_the_others() -> None:
-    nearest = [near("A", 0.99), near("B", 0.8), near("C", 0.1)]
-    found = decide("some key", named(("A", Scope.LABEL)), nearest, SURE, OPTIONS)
+    nearest = [near("A", 0.9), near("B", 0.06), near("C", 0.02)]
+    found = decide("some key", named(("A", Scope.LABEL)), nearest, OPTIONS)
     assert found.status is LinkStatus.LINKED
     assert [c.concept_id for c in found.candidates] == ["A", "B", "C"]
     assert [c.method for c in found.candidates] == ["exact", "dense", "dense"]
     assert found.candidates[0].probability == EXACT_PROBABILITY
     assert found.candidates[0].score == 1.0
-    assert sum(c.probability for c in found.candidates) <= 1.0
-    assert found.margin == pytest.approx(EXACT_PROBABILITY - found.candidates[1].probability)
+    assert found.candidates[1].probability == pytest.approx(0.05 * 0.06 / 0.1)
+    assert found.margin == pytest.approx(EXACT_PROBABILITY - 0.03)
+
+
+def test_no_other_looks_better_than_what_is_named() -> None:
+    exact = named(*[(f"N{n}", Scope.EXACT) for n in range(9)])
+    found = decide("abc", exact, [near("B", 0.99)], OPTIONS)
+    probabilities = [c.probability for c in found.candidates]
+    assert probabilities == sorted(probabilities, reverse=True)
+    assert sum(probabilities) <= 1.0
 
 
 def test_an_abbreviation_is_less_certain() -> None:
-    long = decide("abcd", named(("A", Scope.LABEL)), [], SURE, OPTIONS).candidates[0]
-    short = decide("abc", named(("A", Scope.LABEL)), [], SURE, OPTIONS).candidates[0]
-    assert long.probability == EXACT_PROBABILITY
-    assert short.probability == SHORT_EXACT_PROBABILITY
+    for key, probability in (("abcd", EXACT_PROBABILITY), ("abc", SHORT_EXACT_PROBABILITY)):
+        (only,) = decide(key, named(("A", Scope.LABEL)), [], OPTIONS).candidates
+        assert only.probability == probability
+
+
+def test_a_slip_is_less_certain_too() -> None:
+    found = decide("abcde", named(("A", Scope.LABEL)), [], OPTIONS, respelt=True)
+    assert found.candidates[0].probability == RESPELT_PROBABILITY
+    assert (found.candidates[0].method, found.candidates[0].score) == ("spelling", 0.8)
 
 
 def test_several_exact_matches_are_ambiguous_and_share_the_probability() -> None:
     exact = named(("A", Scope.LABEL), ("B", Scope.EXACT))
-    found = decide("some key", exact, [], SURE, OPTIONS)
+    found = decide("some key", exact, [], OPTIONS)
     assert found.status is LinkStatus.AMBIGUOUS
     first, second = found.candidates
     assert first.probability > second.probability
@@ -66,60 +78,58 @@ def test_several_exact_matches_are_ambiguous_and_share_the_probability() -> None
 
 
 def test_an_uncertain_redirect_is_ambiguous_even_with_one_target() -> None:
-    found = decide("some key", named(("A", Scope.LABEL), certain=False), [], SURE, OPTIONS)
+    found = decide("some key", named(("A", Scope.LABEL), certain=False), [], OPTIONS)
     assert found.status is LinkStatus.AMBIGUOUS
     assert "redirect" in found.reason
 
 
-def test_a_redirect_to_nowhere_does_not_spoil_the_dense_answer() -> None:
-    found = decide("some key", ExactResult(certain=False), [near("A", 0.9)], SURE, OPTIONS)
+def test_a_redirect_to_nowhere_does_not_spoil_the_other_answer() -> None:
+    found = decide("some key", ExactResult(certain=False), [near("A", 0.9)], OPTIONS)
     assert found.status is LinkStatus.LINKED
 
 
-def test_dense_linked_and_nil() -> None:
-    linked = decide("some key", ExactResult(), [near("A", 0.9), near("B", 0.5)], SURE, OPTIONS)
+def test_linked_and_nil() -> None:
+    linked = decide("some key", ExactResult(), [near("A", 0.6), near("B", 0.2)], OPTIONS)
     assert linked.status is LinkStatus.LINKED
-    nil = decide("some key", ExactResult(), [near("A", 0.4), near("B", 0.39)], SURE, OPTIONS)
+    assert [c.probability for c in linked.candidates] == [0.6, 0.2]
+    nil = decide("some key", ExactResult(), [near("A", 0.4), near("B", 0.1)], OPTIONS)
     assert nil.status is LinkStatus.NIL
     assert nil.candidates[0].concept_id == "A"
     assert "below 0.5" in nil.reason
 
 
 def test_the_thresholds_are_the_callers() -> None:
-    nearest = [near("A", 0.9), near("B", 0.5)]
-    p = decide("some key", ExactResult(), nearest, SURE, OPTIONS).candidates[0].probability
-    strict = decide("some key", ExactResult(), nearest, SURE, LinkOptions(min_probability=p + 1e-6))
+    nearest = [near("A", 0.8), near("B", 0.1)]
+    strict = decide("key", ExactResult(), nearest, LinkOptions(min_probability=0.81))
     assert strict.status is LinkStatus.NIL
-    wide = decide("some key", ExactResult(), nearest, SURE, LinkOptions(ambiguity_margin=0.999))
+    wide = decide("key", ExactResult(), nearest, LinkOptions(ambiguity_margin=0.75))
     assert wide.status is LinkStatus.AMBIGUOUS
-    assert "margin" in wide.reason
 
 
-def test_concepts_equally_near_are_ambiguous_together() -> None:
-    nearest = [near("A", 0.9), near("B", 0.897), near("C", 0.5)]
-    found = decide("some key", ExactResult(), nearest, SURE, OPTIONS)
+def test_concepts_too_close_are_ambiguous_together() -> None:
+    nearest = [near("A", 0.34), near("B", 0.33), near("C", 0.1)]
+    found = decide("some key", ExactResult(), nearest, OPTIONS)
     assert found.status is LinkStatus.AMBIGUOUS
-    assert found.candidates[0].probability == found.candidates[1].probability
-    assert found.candidates[0].probability > found.candidates[2].probability
-    assert found.margin == 0.0
-    assert "2 concepts are equally near" in found.reason
+    assert found.margin == pytest.approx(0.01)
+    assert "2 concepts lie within 0.02" in found.reason
 
 
-def test_equally_near_but_far_is_nil() -> None:
-    nearest = [near("A", 0.3), near("B", 0.3)]
-    assert decide("some key", ExactResult(), nearest, SURE, OPTIONS).status is LinkStatus.NIL
+def test_a_choice_among_too_many_is_no_answer() -> None:
+    nearest = [near(f"C{n}", 0.12) for n in range(8)]
+    assert decide("some key", ExactResult(), nearest[:5], OPTIONS).status is LinkStatus.AMBIGUOUS
+    assert decide("some key", ExactResult(), nearest, OPTIONS).status is LinkStatus.NIL
 
 
-def test_probabilities_fall_with_the_rank_and_sum_to_one_at_most() -> None:
-    nearest = [near(f"C{n}", 0.95 - 0.02 * n) for n in range(20)]
-    found = decide(
-        "some key", ExactResult(), nearest, LinkModel(bias=1.0, weights=(1.0, 0.1, 0)), OPTIONS
-    )
-    probabilities = [c.probability for c in found.candidates]
-    assert probabilities == sorted(probabilities, reverse=True)
-    assert sum(probabilities) <= 1.0 + 1e-9
+def test_close_but_improbable_is_nil() -> None:
+    nearest = [near("A", 0.1), near("B", 0.1)]
+    assert decide("some key", ExactResult(), nearest, OPTIONS).status is LinkStatus.NIL
+
+
+def test_a_margin_of_nothing_links_alone() -> None:
+    found = decide("key", ExactResult(), [near("A", 0.6)], LinkOptions(ambiguity_margin=0.0))
+    assert found.status is LinkStatus.LINKED
 
 
 def test_no_candidates_at_all() -> None:
-    found = decide("some key", ExactResult(), [], SURE, OPTIONS)
+    found = decide("some key", ExactResult(), [], OPTIONS)
     assert (found.status, found.margin) == (LinkStatus.NIL, None)

@@ -1,4 +1,4 @@
-"""The logistic model against scipy's optimiser, and its features by hand."""
+"""The two models against scipy's optimiser and the formulas."""
 
 from __future__ import annotations
 
@@ -8,108 +8,127 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize
 
-from mirror_index.linking.dense import ConceptHit
+from mirror_index.linking.features import FEATURES
 from mirror_index.linking.model import (
     DEFAULT_MODEL,
+    PRESENCE,
+    PRESENCE_SIGNS,
+    SIGNS,
+    Choices,
     LinkModel,
-    features,
-    fit,
-    spelling_similarity,
+    fit_presence,
+    fit_ranking,
+    presence_features,
+    ranking_loss,
+    softmax,
 )
-from mirror_index.records import Scope
 
 
-def hit(score: float, cosine: float | None = None, identifier: str = "X:1") -> ConceptHit:
-    return ConceptHit(
-        concept_id=identifier,
-        matched_name="x",
-        scope=Scope.LABEL,
-        cosine=score if cosine is None else cosine,
-        score=score,
-    )
-
-
-def test_features_by_hand() -> None:
-    cosine, margin, spelling = features("abc", "abd", hit(0.9, 0.91), hit(0.8))
-    assert cosine == 0.91
-    assert margin == pytest.approx(0.1 / 0.22)
-    assert spelling == pytest.approx(1 / 5)  # " ab" of " ab", "abc", "bc ", "abd", "bd "
-    assert features("a", "a", hit(0.5), None)[1] == pytest.approx(0.5 / 1.02)
-    assert features("a", "a", hit(0.5), hit(-0.4))[1] == pytest.approx(0.5 / 1.02)
-    assert features("a", "a", hit(0.5), hit(0.6))[1] < 0.0
-    assert features("a", "a", hit(1.0), hit(1.0))[1] == 0.0
-
-
-def test_spelling_similarity() -> None:
-    assert spelling_similarity("seizure", "seizure") == 1.0
-    assert spelling_similarity("abc", "xyz") == 0.0
-    assert spelling_similarity("", "") == 1.0
-    assert spelling_similarity("a", "") == 0.0
-
-
-def test_probability_is_the_logistic_function() -> None:
-    model = LinkModel(bias=-1.0, weights=(2.0, 0.5, 1.0))
-    assert model.probability((0.5, 0.2, 0.3)) == pytest.approx(1 / (1 + np.exp(-0.4)))
-    assert DEFAULT_MODEL.probability((0.9, 0.5, 0.5)) == pytest.approx(0.525, abs=1e-3)
-    assert DEFAULT_MODEL.probability((0.3, 0.3, 0.2)) < 0.05
-
-
-def simulated(
-    n: int = 600, seed: int = 0, weights: tuple[float, ...] = (5.0, 4.0, 1.5)
-) -> tuple[np.ndarray, np.ndarray]:
+def simulated(mentions: int = 200, seed: int = 0, scale: float = 1.0) -> Choices:
+    """Candidates whose right one is drawn from a conditional logit."""
     rng = np.random.default_rng(seed)
-    table = rng.uniform(0.0, 1.0, size=(n, 3))
-    p = 1 / (1 + np.exp(-(table @ np.array(weights) - 5.0)))
-    return table, (rng.uniform(size=n) < p).astype(np.float64)
+    table = rng.uniform(0.0, 1.0, size=(mentions * 6, len(FEATURES)))
+    truth = scale * np.array([4.0, 2.0, -1.0, -1.0, -2.0, -0.5, 1.0, 3.0])
+    right = [
+        6 * place + int(rng.choice(6, p=softmax(table[6 * place : 6 * place + 6] @ truth)))
+        for place in range(mentions)
+    ]
+    return Choices(table=table, bounds=np.arange(mentions + 1) * 6, right=np.array(right))
 
 
-def test_the_fit_minimises_the_penalised_loss() -> None:
-    table, right = simulated()
-    weights = np.where(right > 0, 0.8, 1.2)
-    found = fit(table, right, weights, strength=7.0)
-    centre = np.array([DEFAULT_MODEL.bias, *DEFAULT_MODEL.weights])
-    pull = np.array([1e-3, 7.0, 7.0, 7.0])
+def test_probabilities_by_hand() -> None:
+    table = np.zeros((2, len(FEATURES)))
+    table[:, 0] = 0.9, 0.8
+    table[0, FEATURES.index("opposites")] = 1.0
+    model = LinkModel(
+        ranking=(10.0, *[0.0] * 7), presence=(2.0, 0.0, 0.0, 0.0, 1.0, 0.0, -0.5), bias=-1.0
+    )
+    share = np.e / (np.e + 1.0)
+    present = 1.0 / (1.0 + np.exp(-(-1.0 + 2.0 * 0.9 + share - 0.5)))
+    assert model.probabilities(table) == pytest.approx([share * present, (1 - share) * present])
+    assert model.probabilities(np.zeros((0, len(FEATURES)))).tolist() == []
+
+
+def test_presence_features_are_named_columns() -> None:
+    row = np.arange(len(FEATURES), dtype=float)[None, :]
+    found = dict(zip(PRESENCE, presence_features(row, 0.25)[0], strict=True))
+    assert found.pop("share") == 0.25
+    assert found == {name: FEATURES.index(name) for name in found}
+
+
+def test_ranking_minimises_the_penalised_loss() -> None:
+    choices = simulated()
+    found = fit_ranking(choices, strength=3.0)
+    spread = choices.table.std(axis=0)
+    prior = np.array(DEFAULT_MODEL.ranking)
+
+    def loss(weights: np.ndarray) -> float:
+        total = 0.0
+        for start, right in zip(choices.bounds[:-1], choices.right, strict=True):
+            utilities = choices.table[start : start + 6] @ weights
+            total += float(np.logaddexp.reduce(utilities) - choices.table[right] @ weights)
+        return total + 1.5 * float((((weights - prior) * spread) ** 2).sum())
+
+    oracle = optimize.minimize(loss, np.zeros(len(FEATURES)), method="BFGS")
+    assert list(found) == pytest.approx(oracle.x.tolist(), abs=1e-2)
+    penalty = 1.5 * float((((np.array(found) - prior) * spread) ** 2).sum())
+    expected = (loss(np.array(found)) - penalty) / 200
+    assert ranking_loss(choices, found) == pytest.approx(expected)
+
+
+def test_presence_minimises_the_penalised_loss() -> None:
+    rng = np.random.default_rng(1)
+    table = rng.uniform(size=(500, len(PRESENCE)))
+    truth = np.array([3.0, 1.0, 1.0, 1.0, 2.0, -1.0, -1.0])
+    present = (rng.uniform(size=500) < 1 / (1 + np.exp(-(table @ truth - 3.0)))).astype(float)
+    weights = np.where(present > 0, 0.8, 1.2)
+    found = fit_presence(table, present, weights, strength=7.0)
+    centre = np.array([DEFAULT_MODEL.bias, *DEFAULT_MODEL.presence])
+    pull = np.array([1e-3, *[7.0] * len(PRESENCE)])
 
     def loss(beta: np.ndarray) -> float:
         logits = beta[0] + table @ beta[1:]
-        likelihood = weights * (np.logaddexp(0.0, logits) - right * logits)
+        likelihood = weights * (np.logaddexp(0.0, logits) - present * logits)
         return float(likelihood.sum() + 0.5 * (pull * (beta - centre) ** 2).sum())
 
-    oracle = optimize.minimize(loss, np.zeros(4), method="BFGS", options={"gtol": 1e-6})
+    oracle = optimize.minimize(loss, np.zeros(8), method="BFGS", options={"gtol": 1e-6})
     assert [found.bias, *found.weights] == pytest.approx(oracle.x.tolist(), abs=1e-3)
 
 
-def test_a_weight_is_never_negative() -> None:
-    table, right = simulated(n=4000, weights=(6.0, 5.0, -6.0))
-    found = fit(table, right, np.ones(len(right)))
-    assert found.weights[2] == 0.0
-    assert min(found.weights) >= 0.0
-    free = fit(
-        table[:, :2], right, np.ones(len(right)), prior=LinkModel(bias=-6.5, weights=(4.0, 5.0))
-    )
-    assert found.bias == pytest.approx(free.bias)
-    assert found.weights[:2] == pytest.approx(free.weights)
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10_000), st.floats(-2.0, 2.0))
+def test_no_weight_has_the_wrong_sign(seed: int, scale: float) -> None:
+    """Whatever the examples say, a better match is never less probable."""
+    choices = simulated(mentions=40, seed=seed, scale=scale)
+    ranking = np.array(fit_ranking(choices))
+    assert (ranking * np.array(SIGNS) >= 0.0).all()
+    rng = np.random.default_rng(seed)
+    table = rng.uniform(size=(60, len(PRESENCE)))
+    found = fit_presence(table, rng.integers(0, 2, 60).astype(float), np.ones(60))
+    assert (np.array(found.weights) * np.array(PRESENCE_SIGNS) >= 0.0).all()
 
 
 @pytest.mark.parametrize("outcome", [0.0, 1.0])
 def test_examples_that_all_agree_have_a_finite_fit(outcome: float) -> None:
-    table, _ = simulated(n=80)
-    found = fit(table, np.full(80, outcome), np.ones(80))
+    table = np.random.default_rng(0).uniform(size=(80, len(PRESENCE)))
+    found = fit_presence(table, np.full(80, outcome), np.ones(80))
     assert np.isfinite([found.bias, *found.weights]).all()
-    assert (found.probabilities(table) > 0.5).all() == bool(outcome)
 
 
-@settings(max_examples=50, deadline=None)
-@given(st.integers(0, 10_000), st.floats(0.0, 1.0), st.floats(0.0, 1.0))
-def test_a_better_match_is_never_less_probable(seed: int, low: float, high: float) -> None:
-    rng = np.random.default_rng(seed)
-    table = rng.uniform(size=(60, 3))
-    right = rng.integers(0, 2, size=60).astype(np.float64)
-    model = fit(table, right, np.ones(60))
-    low, high = sorted((low, high))
-    for place in range(3):
-        point = [0.5, 0.5, 0.5]
-        point[place] = low
-        worse = model.probability(point)
-        point[place] = high
-        assert model.probability(point) >= worse - 1e-12
+def test_without_mentions_the_prior_stays() -> None:
+    nothing = Choices(
+        table=np.zeros((0, 8)), bounds=np.zeros(1, dtype=int), right=np.zeros(0, dtype=int)
+    )
+    assert fit_ranking(nothing) == DEFAULT_MODEL.ranking
+    assert ranking_loss(nothing, DEFAULT_MODEL.ranking) == 0.0
+
+
+def test_the_default_is_cautious() -> None:
+    def best(cosine: float, ngrams: float, words: float) -> float:
+        table = np.zeros((1, len(FEATURES)))
+        table[0, [0, 1, FEATURES.index("words")]] = cosine, ngrams, words
+        return float(DEFAULT_MODEL.probabilities(table)[0])
+
+    assert best(0.9, 0.7, 1.0) == pytest.approx(0.82, abs=0.005)
+    assert best(0.5, 0.3, 0.2) < 0.15
+    assert LinkModel.from_json(DEFAULT_MODEL.to_json()) == DEFAULT_MODEL

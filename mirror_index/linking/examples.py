@@ -1,0 +1,218 @@
+"""Held-out synonyms as mentions: the examples that ranking and calibration learn from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mirror_index.linking.candidates import Finder, Pool
+from mirror_index.linking.features import FEATURES, Mentions
+from mirror_index.linking.lexicon import Floats, Lexicon
+from mirror_index.linking.model import (
+    Choices,
+    LinkModel,
+    fit_presence,
+    fit_ranking,
+    presence_features,
+    ranking_loss,
+    softmax,
+)
+from mirror_index.linking.translations import Translations
+from mirror_index.vectors import BoolVector, IntVector
+
+if TYPE_CHECKING:
+    from mirror_index.collection import Collection
+
+FEWEST = 50
+_BLOCK = 256
+_WORD_PAIRS = FEATURES.index("word pairs")
+
+
+def eligible(lexicon: Lexicon) -> IntVector:
+    """Return the names that can stand for mentions, ascending.
+
+    Those are names of concepts that have a name with another key, and other words than they: one
+    that only orders them anew teaches nothing about mentions. Labels serve where there are too few
+    others, since it shows in a concept that its label is held out.
+    """
+    places: dict[str, int] = {}
+    keys = np.array([places.setdefault(key, len(places)) for key in lexicon.keys], dtype=np.int64)
+    helpful = np.zeros(len(keys), dtype=np.bool_)
+    for start, end in zip(lexicon.first[:-1].tolist(), lexicon.first[1:].tolist(), strict=True):
+        own, bags = keys[start:end], lexicon.words.bag[start:end]
+        other = own[:, None] != own[None, :]
+        same_words = other & (bags[:, None] == bags[None, :])
+        helpful[start:end] = other.any(axis=1) & ~same_words.any(axis=1)
+    synonyms = helpful & (lexicon.scopes > 0)
+    found: IntVector = np.flatnonzero(synonyms if synonyms.sum() >= FEWEST else helpful)
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """Claimed probabilities of best candidates, whether they were right, and their weights.
+
+    `accuracy` is the share of the names with a concept whose best candidate was right.
+    """
+
+    claimed: Floats
+    right: BoolVector
+    weights: Floats
+    accuracy: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examples:
+    """Held-out names, each searched without itself, and without its concept.
+
+    Attributes:
+        pools: what was found; none of them is empty.
+        concepts: number of the right concept, -1 where it was left out.
+        second: True for the half of the concepts that a first fit does not see.
+    """
+
+    pools: Sequence[Pool]
+    concepts: IntVector
+    second: BoolVector
+
+    def of(self, chosen: BoolVector) -> Examples:
+        """Return some of them."""
+        return Examples(
+            pools=[self.pools[place] for place in np.flatnonzero(chosen).tolist()],
+            concepts=self.concepts[chosen],
+            second=self.second[chosen],
+        )
+
+    def without_word_pairs(self) -> Examples:
+        """Return them with that feature set to zero."""
+        pools = []
+        for pool in self.pools:
+            table = pool.table.copy()
+            table[:, _WORD_PAIRS] = 0.0
+            pools.append(replace(pool, table=table))
+        return replace(self, pools=pools)
+
+    def gain_of_word_pairs(self) -> float:
+        """Return the share of the loss on the second half that the word pairs save."""
+        first, second = self.of(~self.second), self.of(self.second)
+        with_them = ranking_loss(second.choices(), fit_ranking(first.choices()))
+        plain = fit_ranking(first.without_word_pairs().choices())
+        without = ranking_loss(second.without_word_pairs().choices(), plain)
+        return 1.0 - with_them / max(without, 1e-9)
+
+    def choices(self) -> Choices:
+        """Return the examples whose right concept was found."""
+        tables, counts, right = [], [0], []
+        for pool, concept in zip(self.pools, self.concepts.tolist(), strict=True):
+            place = np.flatnonzero(pool.concepts == concept)
+            if len(place):
+                right.append(sum(counts) + int(place[0]))
+                counts.append(len(pool.concepts))
+                tables.append(pool.table)
+        return Choices(
+            table=np.concatenate(tables) if tables else np.zeros((0, len(FEATURES))),
+            bounds=np.cumsum(counts),
+            right=np.array(right, dtype=np.int64),
+        )
+
+    def fitted(self, nil_share: float) -> LinkModel:
+        """Fit both models."""
+        ranking = fit_ranking(self.choices())
+        best = [_best(pool, ranking) for pool in self.pools]
+        table = np.concatenate([features for features, _ in best])
+        present = np.array(
+            [
+                float((pool.concepts == concept).any())
+                for pool, concept in zip(self.pools, self.concepts.tolist(), strict=True)
+            ]
+        )
+        presence = fit_presence(table, present, self.weights(nil_share))
+        return LinkModel(ranking=ranking, presence=presence.weights, bias=presence.bias)
+
+    def judged(self, model: LinkModel, nil_share: float) -> Judged:
+        """Return what a model claims of them and what is true."""
+        claims = [model.probabilities(pool.table) for pool in self.pools]
+        tops = [int(np.argmax(claim)) for claim in claims]
+        right = np.array(
+            [
+                pool.concepts[top] == concept
+                for pool, top, concept in zip(self.pools, tops, self.concepts.tolist(), strict=True)
+            ]
+        )
+        named = self.concepts >= 0
+        return Judged(
+            claimed=np.array([claim[top] for claim, top in zip(claims, tops, strict=True)]),
+            right=right,
+            weights=self.weights(nil_share),
+            accuracy=float(right[named].mean()) if named.any() else 0.0,
+        )
+
+    def weights(self, nil_share: float) -> Floats:
+        """Weigh the kinds so that those without a concept make up `nil_share`; the mean is 1."""
+        nil = self.concepts < 0
+        nils, others = max(1, int(nil.sum())), max(1, int((~nil).sum()))
+        share = np.where(nil, nil_share / nils, (1.0 - nil_share) / others)
+        return np.asarray(share * len(nil), dtype=np.float64)
+
+
+def _best(pool: Pool, ranking: tuple[float, ...]) -> tuple[Floats, float]:
+    shares = softmax(pool.table @ np.array(ranking))
+    top = int(np.argmax(shares))
+    return presence_features(pool.table[top : top + 1], shares[top]), float(shares[top])
+
+
+def examples_of(
+    collection: Collection, lexicon: Lexicon, names: IntVector, rng: np.random.Generator
+) -> Examples:
+    """Search with stored names for mentions; nothing is encoded.
+
+    Word pairs are learned from the half of the concepts that a mention is not of, since it must not
+    have taught the words it is judged by.
+    """
+    half = rng.integers(0, 2, len(lexicon.concept_ids)).astype(np.bool_)
+    pools: list[Pool] = []
+    concepts: list[int] = []
+    second: list[bool] = []
+    for side in (False, True):
+        finder = Finder(
+            collection=collection,
+            lexicon=lexicon,
+            translations=Translations.learn(lexicon, half != side),
+        )
+        mine = names[half[lexicon.concept_of[names]] == side]
+        for pool, concept in _searched(finder, mine):
+            if len(pool.concepts):
+                pools.append(pool)
+                concepts.append(concept)
+                second.append(side)
+    return Examples(
+        pools=pools,
+        concepts=np.array(concepts, dtype=np.int64),
+        second=np.array(second, dtype=np.bool_),
+    )
+
+
+def _searched(finder: Finder, names: IntVector) -> Iterator[tuple[Pool, int]]:
+    """Yield what each name finds and its concept (-1 where it is left out)."""
+    lexicon = finder.lexicon
+    keys = np.array(lexicon.keys, dtype=object)
+    for start in range(0, len(names), _BLOCK):
+        block = names[start : start + _BLOCK]
+        vectors = finder.collection.vectors_of(lexicon.rows[block].tolist())
+        mentions = Mentions([lexicon.keys[name] for name in block.tolist()], vectors)
+        concepts = lexicon.concept_of[block]
+
+        def same_key(one: int, found: IntVector, block: IntVector = block) -> BoolVector:
+            same: BoolVector = keys[found] == keys[block[one]]
+            return same
+
+        def same_concept(one: int, found: IntVector, block: IntVector = block) -> BoolVector:
+            same: BoolVector = lexicon.concept_of[found] == lexicon.concept_of[block[one]]
+            return same | same_key(one, found, block)
+
+        yield from zip(finder.pools(mentions, same_key), concepts.tolist(), strict=True)
+        nothing = [-1] * len(block)
+        yield from zip(finder.pools(mentions, same_concept), nothing, strict=True)

@@ -1,0 +1,187 @@
+"""Character n-grams of name keys: TF-IDF in an inverted index, held in memory.
+
+N-grams see what an encoder of word pieces does not: slips of spelling, word endings, compounds
+written apart. They are hashed into a fixed number of buckets, so that nothing grows but two arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mirror_index.vectors import FloatVector, IntVector
+
+ORDER = 3
+"""Characters in an n-gram; a space stands before and after every key."""
+
+BUCKETS = 1 << 20
+POSTINGS = 30_000
+"""Postings read for one query, rarest n-grams first: what bounds the time of a search."""
+
+_LENGTH_ROOM = 1 << 21  # code points are below this
+_MIXER = np.uint64(0x9E3779B97F4A7C15)  # Fibonacci hashing (Knuth, TAOCP 3, 6.4)
+_SHIFT = np.uint64(64 - 20)
+_KEYS_AT_ONCE = 100_000
+
+Buckets = NDArray[np.int32]
+Bounds = NDArray[np.int64]
+
+
+class Grams(NamedTuple):
+    """The n-grams of several keys: those of key i lie at ``bounds[i]:bounds[i + 1]``."""
+
+    bounds: Bounds
+    buckets: Buckets
+    weights: FloatVector
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NgramIndex:
+    """TF-IDF vectors of the n-grams of `size` keys, by key and by n-gram.
+
+    Attributes:
+        size: number of keys.
+        by_key: rows of unit length, one a key.
+        idf: (BUCKETS,) float32.
+        starts: (BUCKETS + 1,) where the postings of each n-gram begin.
+        keys: (postings,) int32 keys that hold the n-gram.
+        weights: (postings,) float32 their weights.
+    """
+
+    size: int
+    by_key: Grams
+    idf: FloatVector
+    starts: Bounds
+    keys: NDArray[np.int32]
+    weights: FloatVector
+
+    @classmethod
+    def of(cls, keys: Sequence[str]) -> NgramIndex:
+        """Index the n-grams of keys; memory grows with their total length, about 16 bytes each."""
+        bounds, buckets, counts = _counted(keys)
+        spread = np.bincount(buckets, minlength=BUCKETS)
+        idf = np.log((1.0 + len(keys)) / (1.0 + spread)).astype(np.float32) + np.float32(1.0)
+        weights = _unit(bounds, _tf(counts) * idf[buckets])
+        order = np.argsort(buckets, kind="stable")
+        owners = np.repeat(np.arange(len(keys), dtype=np.int32), np.diff(bounds))
+        return cls(
+            size=len(keys),
+            by_key=Grams(bounds, buckets, weights),
+            idf=idf,
+            starts=np.concatenate([[0], np.cumsum(spread)]),
+            keys=owners[order],
+            weights=weights[order],
+        )
+
+    def grams(self, keys: Sequence[str]) -> Grams:
+        """Return the TF-IDF vectors of other keys."""
+        bounds, buckets, counts = _counted(keys)
+        return Grams(bounds, buckets, _unit(bounds, _tf(counts) * self.idf[buckets]))
+
+    def nearest(
+        self, grams: Grams, query: int, n: int, allowed: NDArray[np.bool_] | None = None
+    ) -> IntVector:
+        """Return about `n` keys nearest to one query, best first by exact cosine.
+
+        Args:
+            grams: of the queries.
+            query: which of them.
+            n: keys wanted; fewer come back when fewer share an n-gram that was read.
+            allowed: (size,) True for the keys that may be found; None for all.
+        """
+        part = slice(grams.bounds[query], grams.bounds[query + 1])
+        buckets, weights = grams.buckets[part], grams.weights[part]
+        partial = self._partial(buckets, weights)
+        if allowed is not None:
+            partial[~allowed] = 0.0
+        names = _largest(partial, 3 * n)
+        scores = self.cosines(buckets, weights, names)
+        return names[np.lexsort((names, -scores))[:n]]
+
+    def _partial(self, buckets: Buckets, weights: FloatVector) -> NDArray[np.float64]:
+        """Return the cosine of every key over the rarest n-grams of a query."""
+        first, last = self.starts[buckets], self.starts[buckets + 1]
+        lengths = last - first
+        order = np.argsort(lengths, kind="stable")
+        read = order[: max(1, int(np.searchsorted(np.cumsum(lengths[order]), POSTINGS)))]
+        parts = [slice(first[one], last[one]) for one in read]
+        if not parts:
+            return np.zeros(self.size)
+        keys = np.concatenate([self.keys[part] for part in parts])
+        values = np.concatenate([self.weights[part] for part in parts])
+        values *= np.repeat(weights[read], lengths[read])
+        sums = np.bincount(keys, values, minlength=self.size)
+        return np.asarray(sums, dtype=np.float64)
+
+    def cosines(self, buckets: Buckets, weights: FloatVector, keys: IntVector) -> FloatVector:
+        """Return the exact cosines of one query's n-grams with some keys."""
+        if not len(keys) or not len(buckets):
+            return np.zeros(len(keys), dtype=np.float32)
+        starts, lengths = self.by_key.bounds[keys], np.diff(self.by_key.bounds)[keys]
+        ends = np.cumsum(lengths)
+        places = np.arange(ends[-1]) + np.repeat(starts - (ends - lengths), lengths)
+        order = np.argsort(buckets)
+        there = self.by_key.buckets[places]
+        at = np.minimum(np.searchsorted(buckets, there, sorter=order), len(buckets) - 1)
+        same = buckets[order[at]] == there
+        products = np.where(same, weights[order[at]] * self.by_key.weights[places], 0.0)
+        owner = np.repeat(np.arange(len(keys)), lengths)
+        return np.bincount(owner, products, minlength=len(keys)).astype(np.float32)
+
+
+def _largest(values: NDArray[np.float64], n: int) -> IntVector:
+    """Return the places of the `n` largest positive values, in no order."""
+    floor = float(values.max(initial=0.0)) * 0.5
+    found = np.flatnonzero(values >= floor) if floor > 0.0 else np.empty(0, dtype=np.int64)
+    if floor > 0.0 and len(found) < n:
+        found = np.flatnonzero(values > 0.2 * floor)
+    if len(found) > n:
+        found = found[np.argpartition(-values[found], n - 1)[:n]]
+    return found
+
+
+def _tf(counts: NDArray[np.int64]) -> FloatVector:
+    result: FloatVector = (1.0 + np.log(counts)).astype(np.float32)
+    return result
+
+
+def _unit(bounds: Bounds, weights: FloatVector) -> FloatVector:
+    owners = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+    norms = np.sqrt(np.bincount(owners, weights.astype(np.float64) ** 2, len(bounds) - 1))
+    result: FloatVector = (weights / norms[owners]).astype(np.float32)
+    return result
+
+
+def _counted(keys: Sequence[str]) -> tuple[Bounds, Buckets, NDArray[np.int64]]:
+    """Return the bounds, n-grams and counts of keys, some at a time."""
+    parts = [
+        _counted_part(keys[start : start + _KEYS_AT_ONCE])
+        for start in range(0, len(keys), _KEYS_AT_ONCE)
+    ]
+    lengths = np.concatenate([part[0] for part in parts] or [np.empty(0, dtype=np.int64)])
+    return (
+        np.concatenate([[0], np.cumsum(lengths)]),
+        np.concatenate([part[1] for part in parts] or [np.empty(0, dtype=np.int32)]),
+        np.concatenate([part[2] for part in parts] or [np.empty(0, dtype=np.int64)]),
+    )
+
+
+def _counted_part(
+    keys: Sequence[str],
+) -> tuple[NDArray[np.int64], Buckets, NDArray[np.int64]]:
+    """Return how many distinct n-grams each key has, which, and how often it holds each."""
+    text = "".join(f" {key} \0" for key in keys).encode("utf-32-le", "surrogatepass")
+    codes = np.frombuffer(text, dtype=np.uint32).astype(np.uint64)
+    ends = codes == 0
+    owners = np.cumsum(ends) - ends
+    grams = codes[:-2] * np.uint64(_LENGTH_ROOM) + codes[1:-1]
+    grams = grams * np.uint64(_LENGTH_ROOM) + codes[2:]
+    whole = ~(ends[:-2] | ends[1:-1] | ends[2:]) if len(codes) > 2 else np.empty(0, dtype=bool)
+    buckets = ((grams * _MIXER) >> _SHIFT).astype(np.int64)[whole]
+    pairs, counts = np.unique(owners[:-2][whole] * BUCKETS + buckets, return_counts=True)
+    lengths = np.bincount(pairs // BUCKETS, minlength=len(keys))
+    return lengths, (pairs % BUCKETS).astype(np.int32), counts

@@ -1,0 +1,253 @@
+"""Ranking mentions' candidates in the newest state of a collection, with its calibration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mirror_index.config import LinkOptions
+from mirror_index.errors import UsageError
+from mirror_index.linking.calibration import Calibration, load_calibration
+from mirror_index.linking.candidates import Finder, Leave, Pool, StaleLexiconError
+from mirror_index.linking.deciding import Proposal
+from mirror_index.linking.exact import ExactResult
+from mirror_index.linking.features import Mentions
+from mirror_index.linking.lexicon import SCOPES, Lexicon, lexicon_of
+from mirror_index.linking.spelling import one_slip
+from mirror_index.store.concepts import StoredName
+from mirror_index.vectors import BoolVector, FloatMatrix, IntVector
+
+if TYPE_CHECKING:
+    from mirror_index.collection import Collection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranked:
+    """The candidates of one mention.
+
+    Attributes:
+        proposals: distinct concepts, best first, with falling probabilities.
+        respelt: names one slip of spelling away from the mention.
+        dense: names near in meaning that were looked at.
+        spelt: names near in spelling that were looked at.
+        path: how the first were searched.
+    """
+
+    proposals: Sequence[Proposal]
+    respelt: Sequence[StoredName]
+    dense: int
+    spelt: int
+    path: str
+
+    def __str__(self) -> str:
+        """Return what was looked at, for the trace."""
+        return (
+            f"{self.dense} names by vector (path {self.path}), {self.spelt} by n-grams, "
+            f"{len(self.proposals)} concepts"
+        )
+
+
+class Ranker:
+    """Ranks candidates for one run of linking.
+
+    Attributes:
+        options: as given, with the threshold that a wished precision stands for.
+    """
+
+    def __init__(self, collection: Collection, options: LinkOptions) -> None:
+        self._collection = collection
+        self.options = options
+        if options.precision is not None:
+            threshold = self._calibration.threshold_for(options.precision)
+            self.options = replace(options, min_probability=threshold)
+
+    @cached_property
+    def _calibration(self) -> Calibration:
+        return load_calibration(self._collection)
+
+    @property
+    def source(self) -> str:
+        """Where the model comes from, for the trace."""
+        calibration = self._calibration
+        if not calibration.calibrated:
+            return f"default coefficients ({calibration.reason})"
+        pairs = f", {len(calibration.word_pairs)} word pairs" if calibration.word_pairs else ""
+        return (
+            f"calibrated on {calibration.examples} names of generation "
+            f"{calibration.generation}{pairs}"
+        )
+
+    def ranked(
+        self, mentions: Sequence[str], keys: Sequence[str], barred: Sequence[frozenset[str]]
+    ) -> list[Ranked]:
+        """Rank the candidates of each mention.
+
+        Args:
+            mentions: the raw strings.
+            keys: their keys, none of them empty.
+            barred: concepts that each mention never means.
+        """
+        if not mentions:
+            return []
+        generation = None
+        while True:
+            lexicon = lexicon_of(self._collection, generation)
+            vectors = self._vectors(lexicon, mentions, keys)
+            try:
+                return self._ranked(lexicon, Mentions(keys, vectors), barred)
+            except StaleLexiconError as stale:
+                generation = stale.generation
+
+    def _vectors(
+        self, lexicon: Lexicon, mentions: Sequence[str], keys: Sequence[str]
+    ) -> FloatMatrix:
+        """Return the stored vectors of the mentions that are names, and encode the others."""
+        names = np.array([lexicon.name_of.get(key, -1) for key in keys], dtype=np.int64)
+        new = np.flatnonzero(names < 0).tolist()
+        encoded = self._collection.encode([mentions[one] for one in new])
+        vectors = np.empty((len(keys), encoded.shape[1]), dtype=np.float32)
+        vectors[new] = encoded
+        known = names >= 0
+        vectors[known] = self._collection.vectors_of(lexicon.rows[names[known]].tolist())
+        return vectors
+
+    def _ranked(
+        self, lexicon: Lexicon, mentions: Mentions, barred: Sequence[frozenset[str]]
+    ) -> list[Ranked]:
+        if not lexicon.texts:
+            nothing = Ranked(proposals=(), respelt=(), dense=0, spelt=0, path="exact")
+            return [nothing] * len(mentions.keys)
+        finder = Finder(
+            collection=self._collection,
+            lexicon=lexicon,
+            translations=self._calibration.translations(lexicon),
+            allowed=self._allowed(lexicon),
+        )
+        leave = _leaving(lexicon, barred)
+        pools = finder.pools(mentions, leave)
+        ranked = [
+            Ranked(
+                proposals=self._proposals(lexicon, pool),
+                respelt=_respelt(lexicon, pool, key),
+                dense=pool.dense,
+                spelt=len(pool.spelt),
+                path=pool.path,
+            )
+            for key, pool in zip(mentions.keys, pools, strict=True)
+        ]
+        return [
+            self._with_more(finder, mentions.vectors[place : place + 1], one, leave, place)
+            for place, one in enumerate(ranked)
+        ]
+
+    def _proposals(self, lexicon: Lexicon, pool: Pool) -> list[Proposal]:
+        probabilities = self._calibration.model.probabilities(pool.table)
+        scopes = lexicon.scopes[pool.names]
+        ids = [lexicon.concept_ids[concept] for concept in pool.concepts.tolist()]
+        order = sorted(
+            range(len(ids)), key=lambda one: (-probabilities[one], scopes[one], ids[one])
+        )
+        return [
+            Proposal(
+                concept_id=ids[one],
+                matched_name=lexicon.texts[pool.names[one]],
+                scope=SCOPES[scopes[one]],
+                cosine=float(pool.cosines[one]),
+                probability=float(probabilities[one]),
+            )
+            for one in order
+        ]
+
+    def _with_more(
+        self, finder: Finder, vector: FloatMatrix, ranked: Ranked, leave: Leave | None, one: int
+    ) -> Ranked:
+        """Add concepts by cosine until there are as many as wanted, with probability zero.
+
+        They lie beyond the names that are compared, so that a larger `k` only appends.
+        """
+        lexicon = finder.lexicon
+        known = {proposal.concept_id for proposal in ranked.proposals}
+        lacking = min(self.options.k, len(lexicon.concept_ids)) - len(known)
+        if lacking <= 0:
+            return ranked
+        further = [
+            Proposal(
+                concept_id=lexicon.concept_ids[lexicon.concept_of[name]],
+                matched_name=lexicon.texts[name],
+                scope=SCOPES[lexicon.scopes[name]],
+                cosine=cosine,
+                probability=0.0,
+            )
+            for name, cosine in finder.further(vector, one, self.options.k, leave)
+        ]
+        more = [proposal for proposal in further if proposal.concept_id not in known]
+        return replace(ranked, proposals=[*ranked.proposals, *more[:lacking]])
+
+    def of_wanted_types(self, result: ExactResult) -> ExactResult:
+        """Return exact matches less those of other semantic types than the wanted ones."""
+        if not self.options.types:
+            return result
+        concepts = self._collection.concepts([match.concept_id for match in result.matches])
+        wanted = {one.casefold() for one in self.options.types}
+        kept = tuple(
+            match
+            for match in result.matches
+            if wanted & {one.casefold() for one in concepts[match.concept_id].semantic_types}
+        )
+        return replace(result, matches=kept)
+
+    def _allowed(self, lexicon: Lexicon) -> BoolVector | None:
+        """Return which names are of the wanted semantic types, None where none is wanted."""
+        if not self.options.types:
+            return None
+        concepts = self._collection.concepts(lexicon.concept_ids)
+        types = [
+            {one.casefold() for one in concepts[identifier].semantic_types}
+            if identifier in concepts
+            else set()
+            for identifier in lexicon.concept_ids
+        ]
+        known = sorted({one for several in types for one in several})
+        for wanted in self.options.types:
+            if wanted.casefold() not in known:
+                raise UsageError(
+                    "no concept is of this semantic type",
+                    value=wanted,
+                    remedy=f"Known types: {', '.join(known[:20]) or 'none'}",
+                )
+        asked = {one.casefold() for one in self.options.types}
+        mask = np.array([bool(asked & several) for several in types], dtype=np.bool_)
+        allowed: BoolVector = mask[lexicon.concept_of]
+        return allowed
+
+
+def _leaving(lexicon: Lexicon, barred: Sequence[frozenset[str]]) -> Leave | None:
+    if not any(barred):
+        return None
+
+    def leave(one: int, names: IntVector) -> BoolVector:
+        ids = (lexicon.concept_ids[concept] for concept in lexicon.concept_of[names].tolist())
+        return np.array([identifier in barred[one] for identifier in ids], dtype=np.bool_)
+
+    return leave
+
+
+def _respelt(lexicon: Lexicon, pool: Pool, key: str) -> list[StoredName]:
+    """Return the live names whose keys are one slip away."""
+    return [
+        StoredName(
+            record_id=None,
+            text=lexicon.texts[name],
+            concept_id=lexicon.concept_ids[lexicon.concept_of[name]],
+            scope=SCOPES[lexicon.scopes[name]],
+            name_type=None,
+            obsolete=False,
+            row=int(lexicon.rows[name]),
+        )
+        for name in pool.spelt.tolist()
+        if one_slip(key, lexicon.keys[name])
+    ]

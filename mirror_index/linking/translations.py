@@ -1,0 +1,114 @@
+"""Words that stand for one another in a dictionary, learned from the names of its concepts.
+
+Where a concept is called "renal cyst" and "kidney cyst", what differs is taken as a translation:
+"renal" for "kidney". Pairs seen in many concepts weigh more. It is the first step of the alignment
+of Brown et al. (Computational Linguistics 19(2), 1993), on differences only, which names are
+short enough for.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+
+from mirror_index.linking.lexicon import Floats, Lexicon
+from mirror_index.vectors import BoolVector, IntVector
+
+_MOST_NAMES = 12
+_MOST_WORDS = 4
+_SMOOTHING = 0.5
+_LEAST = 0.05
+_MOST_PAIRS = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Translations:
+    """Word pairs with weights in (0, 1), in both directions.
+
+    Attributes:
+        bounds: (vocabulary + 1,) where the translations of each word begin.
+        words: their numbers.
+        weights: how often the one stood where the other did.
+    """
+
+    bounds: IntVector
+    words: IntVector
+    weights: Floats
+
+    @classmethod
+    def learn(cls, lexicon: Lexicon, concepts: BoolVector | None = None) -> Translations:
+        """Learn them from the names of some concepts (a mask), None for all."""
+        pairs: dict[tuple[int, int], float] = defaultdict(float)
+        totals: dict[int, float] = defaultdict(float)
+        for mine, theirs, weight in _differences(lexicon, concepts):
+            for word in mine:
+                totals[word] += weight * len(theirs)
+                for other in theirs:
+                    pairs[word, other] += weight
+        shares = {
+            (word, other): together / (totals[word] + _SMOOTHING)
+            for (word, other), together in pairs.items()
+        }
+        return cls.of(lexicon, shares)
+
+    @classmethod
+    def of(cls, lexicon: Lexicon, shares: dict[tuple[int, int], float]) -> Translations:
+        """Keep the pairs that weigh enough, the heavier direction for both."""
+        both: dict[tuple[int, int], float] = {}
+        for (word, other), share in shares.items():
+            if share >= _LEAST:
+                for pair in ((word, other), (other, word)):
+                    both[pair] = max(share, both.get(pair, 0.0))
+        kept = sorted(sorted(both.items(), key=lambda item: (-item[1], item[0]))[:_MOST_PAIRS])
+        first = np.array([pair[0] for pair, _ in kept], dtype=np.int64)
+        return cls(
+            bounds=np.searchsorted(first, np.arange(len(lexicon.vocabulary) + 1)),
+            words=np.array([pair[1] for pair, _ in kept], dtype=np.int64),
+            weights=np.array([weight for _, weight in kept], dtype=np.float64),
+        )
+
+    @classmethod
+    def none(cls, lexicon: Lexicon) -> Translations:
+        """Return a table that holds nothing."""
+        return cls.of(lexicon, {})
+
+    def to_json(self, lexicon: Lexicon) -> list[Any]:
+        """Return ``[word, word, weight]`` triples, each pair once."""
+        spelt = list(lexicon.vocabulary)
+        firsts = np.repeat(np.arange(len(self.bounds) - 1), np.diff(self.bounds))
+        triples = zip(firsts.tolist(), self.words.tolist(), self.weights.tolist(), strict=True)
+        return [[spelt[a], spelt[b], round(weight, 4)] for a, b, weight in triples if a < b]
+
+    @classmethod
+    def from_json(cls, lexicon: Lexicon, triples: list[Any]) -> Translations:
+        """Return what `to_json` gave; pairs with a word that no name holds any more are gone."""
+        known = lexicon.vocabulary
+        shares = {
+            (known[one], known[other]): weight
+            for one, other, weight in triples
+            if one in known and other in known
+        }
+        return cls.of(lexicon, shares)
+
+
+def _differences(
+    lexicon: Lexicon, concepts: BoolVector | None
+) -> Iterator[tuple[set[int], set[int], float]]:
+    """Yield what two names of a concept do not share, and the weight of one word pair."""
+    bounds, ids = lexicon.words.bounds, lexicon.words.ids
+    for concept, (start, end) in enumerate(zip(lexicon.first[:-1], lexicon.first[1:], strict=True)):
+        if concepts is not None and not concepts[concept]:
+            continue
+        names = [
+            set(ids[bounds[name] : bounds[name + 1]].tolist())
+            for name in range(start, min(end, start + _MOST_NAMES))
+        ]
+        for one, other in permutations(names, 2):
+            mine, theirs = one - other, other - one
+            if 0 < len(mine) <= _MOST_WORDS and 0 < len(theirs) <= _MOST_WORDS:
+                yield mine, theirs, 1.0 / (max(1, len(names) - 1) * len(mine) * len(theirs))
