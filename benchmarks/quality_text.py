@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from benchmarks import data
 from benchmarks.harness import kept, say, threads, workspace
@@ -95,7 +99,8 @@ def run_scifact(quick: bool) -> Result:
     """Measure retrieval."""
     dense = kept("scifact-dense", quick, lambda: _dense(quick))
     collection = kept("scifact-collection", quick, lambda: _collection(quick))
-    reports = {"dense, exact over the corpus": dense, **collection}
+    words = kept("scifact-words", quick, lambda: _words(quick))
+    reports = {"dense, exact over the corpus": dense, "words alone (BM25)": words, **collection}
     return Result(
         title="retrieval on SciFact, the default encoder untuned",
         tables=(
@@ -107,8 +112,8 @@ def run_scifact(quick: bool) -> Result:
         ),
         note=(
             "By trec_eval, with bootstrap intervals over queries. The first ranking is brute force "
-            "over all documents; the others are asked of a collection built from them with the "
-            "default settings, with and without keyword search."
+            "over all documents, the second FTS5 alone; the others are asked of a collection built "
+            "from them with the default settings. No abstract is short enough for the spelling leg."
         ),
         settings={"threads": threads(), **_cut(quick, "20 queries, their documents and 200 more")},
     )
@@ -117,6 +122,30 @@ def run_scifact(quick: bool) -> Result:
 def _dense(quick: bool) -> dict[str, Any]:
     with workspace() as folder:
         return evaluate_retrieval(_scifact(folder, quick), default_encoder()).to_json()
+
+
+def _words(quick: bool) -> dict[str, Any]:
+    """Rank by keywords alone, in a table like that of a collection."""
+    from mirror_index.store.words import word_hits
+
+    with workspace() as folder, closing(sqlite3.connect(":memory:")) as connection:
+        source = _scifact(folder, quick)
+        documents = load_beir(source).documents
+        identifiers = list(documents)
+        connection.execute(
+            "CREATE VIRTUAL TABLE texts_fts USING fts5 "
+            "(text, tokenize='unicode61 remove_diacritics 2')"
+        )
+        connection.executemany(
+            "INSERT INTO texts_fts (rowid, text) VALUES (?, ?)", enumerate(documents.values())
+        )
+        allowed = np.ones(len(identifiers), dtype=np.bool_)
+
+        def search(queries: Sequence[str]) -> list[list[tuple[str, float]]]:
+            hits = [word_hits(connection, query, DEPTH, allowed) for query in queries]
+            return [[(identifiers[row], -score) for row, score in one.items()] for one in hits]
+
+        return evaluate_retrieval(source, search=search).to_json()
 
 
 def _collection(quick: bool) -> dict[str, Any]:

@@ -95,9 +95,3 @@ class CollectionBusyError(CollectionError):
 
 class FilterError(UsageError):
     """A ``--where`` expression that cannot be parsed or holds something that is not allowed."""
-
-
-class QuarantineError(MirrorIndexError):
-    """Rows were quarantined although the caller asked for none, or a policy forbids going on."""
-
-    exit_code = ExitCode.QUARANTINED

@@ -10,6 +10,7 @@ from typing import Any
 
 from mirror_index.collection import Collection
 from mirror_index.collection.giving import give_to, give_to_new
+from mirror_index.collection.starting import occupied
 from mirror_index.collection.unencoded import load_unencoded
 from mirror_index.config import (
     EncoderConfig,
@@ -120,11 +121,7 @@ def _refuse_finished(folder: Path) -> None:
         Collection.open(folder).close()
     except CollectionError:
         return  # none, or one that `Collection.build` goes on with or reports on
-    raise CollectionError(
-        "there is a collection here already",
-        where=str(folder),
-        remedy="Add to it, choose another folder, or build with overwrite",
-    )
+    raise occupied(folder)
 
 
 def _tuned_encoder(

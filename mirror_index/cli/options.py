@@ -38,8 +38,6 @@ encoder_name = click.option(
     metavar="ENCODER",
     help="Model folder or hub name.  [default: all-MiniLM-L6-v2 from its PyPI package]",
 )
-
-
 vectors = click.option(
     "--vectors",
     metavar="FILE",

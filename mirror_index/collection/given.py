@@ -74,7 +74,7 @@ class GivenVectors:
         return self._encoder.fingerprint
 
     def encode(self, texts: Sequence[str]) -> FloatMatrix:
-        """Encode queries; see the encoder."""
+        """Return (n, dim) float32 unit rows of n queries, by the encoder that is bound."""
         return self._encoder.encode(texts)
 
     def encode_audited(self, texts: Sequence[str]) -> Encoded:

@@ -11,7 +11,7 @@ from typing import Any
 
 from mirror_index.collection import housekeeping
 from mirror_index.collection.report import ChangeReport, CommittedState
-from mirror_index.collection.starting import now, require_generation, writing
+from mirror_index.collection.starting import require_generation, state_after, writing
 from mirror_index.errors import CollectionCorruptError, UsageError
 from mirror_index.store import committing, counting, deleting, undo
 from mirror_index.store.generations import Generation
@@ -70,7 +70,7 @@ def roll_back(folder: Path, generation: int, *, timeout: float) -> ChangeReport:
                 deleted=restored.deleted,
                 records=totals.records,
             )
-            state = _state_after(current, report, totals)
+            state = state_after(current, report, totals)
             details = {
                 **counting.side_counts(connection),
                 "report": report.to_json(),
@@ -98,20 +98,6 @@ def _refuse_unreachable(
         value=generation,
         remedy=f"`mirror-index history` lists what is there: {oldest} to {current.number}. "
         f"The last {undo.KEPT} changes can be undone; compacting and overwriting end the history",
-    )
-
-
-def _state_after(current: Generation, report: ChangeReport, totals: counting.Totals) -> Generation:
-    return replace(
-        current,
-        number=report.generation,
-        committed_at=now(),
-        verb=report.verb,
-        source=None,
-        live_records=totals.records,
-        live_texts=totals.live_texts,
-        dead_texts=totals.dead_texts,
-        concepts=totals.concepts,
     )
 
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mirror_index import durable
-from mirror_index.collection.tablewriting import cell_of
+from mirror_index.collection.tablewriting import WholeFile, cell_of
 
 _TYPES = (
     (frozenset({"integer"}), pa.int64()),
@@ -21,7 +18,7 @@ _TYPES = (
 )
 
 
-class ParquetWriter:
+class ParquetWriter(WholeFile):
     """A parquet file that appears whole or not at all.
 
     A metadata field whose values are all whole numbers, all other numbers or all booleans keeps
@@ -34,12 +31,10 @@ class ParquetWriter:
     """
 
     def __init__(self, output: Path, columns: Sequence[str], kinds: Mapping[str, set[str]]) -> None:
-        self._output = output
-        self._part = output.with_name(output.name + ".part")
+        super().__init__(output)
         types = {column: _type_of(kinds.get(column, set())) for column in columns}
         self._texts = {column for column, kind in types.items() if kind == pa.string()}
         self._schema = pa.schema(list(types.items()))
-        output.parent.mkdir(parents=True, exist_ok=True)
         self._writer = pq.ParquetWriter(self._part, self._schema)
 
     def append(self, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -55,23 +50,8 @@ class ParquetWriter:
     def _value(self, value: Any, column: str) -> Any:  # noqa: ANN401 - a JSON scalar
         return value if value is None or column not in self._texts else cell_of(value)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if kind is not None:
-            with suppress(OSError):  # what it still holds may not fit on the disk
-                self._writer.close()
-            self._part.unlink(missing_ok=True)
-            return
+    def _close(self) -> None:
         self._writer.close()
-        durable.sync_file(self._part)
-        durable.rename(self._part, self._output)
 
 
 def _type_of(kinds: set[str]) -> pa.DataType:

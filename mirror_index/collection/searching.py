@@ -15,7 +15,8 @@ from mirror_index.collection.fusing import HYBRID_DEPTH, fused_score, places, ra
 from mirror_index.collection.view import View
 from mirror_index.config import SearchOptions
 from mirror_index.index.exact import Ranked, exact_search, rank
-from mirror_index.records import Hit, Scope, normalise_text
+from mirror_index.records import Hit, normalise_text
+from mirror_index.store.concepts import stored_scope
 from mirror_index.store.expanding import records_of_texts
 from mirror_index.store.filter_sql import Predicate
 from mirror_index.store.trigrams import spelling_hits
@@ -137,7 +138,7 @@ class Search:
                     metadata=_decode(metadata)[0],
                     path=text.path or found.path,
                     concept_id=concept_id,
-                    scope=None if scope is None else Scope(scope),
+                    scope=None if scope is None else stored_scope(scope),
                     legs=text.legs,
                 )
             )

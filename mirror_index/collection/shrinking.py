@@ -10,7 +10,7 @@ from pathlib import Path
 from mirror_index.collection import housekeeping
 from mirror_index.collection.approximation import AnnState, make_ann
 from mirror_index.collection.report import ChangeReport
-from mirror_index.collection.starting import now, require_generation, writing
+from mirror_index.collection.starting import require_generation, state_after, writing
 from mirror_index.config import IndexSpec
 from mirror_index.durable import Chunk
 from mirror_index.errors import UsageError
@@ -54,7 +54,7 @@ def delete(
                 skipped=doomed.absent,
                 records=totals.records,
             )
-            _write(store, _after(current, report, totals))
+            _write(store, state_after(current, report, totals), report)
     return replace(report, seconds=time.perf_counter() - started)
 
 
@@ -89,7 +89,7 @@ def compact(
                 verb="compact", generation=current.number + 1, records=totals.records
             )
             shrunk = replace(
-                _after(current, report, totals),
+                state_after(current, report, totals),
                 vector_file=name,
                 vector_rows=len(rows),
                 ann_file=ann.file,
@@ -98,30 +98,15 @@ def compact(
                 ann_kind=ann.kind,
                 ann_parameters=ann.parameters,
             )
-            _write(store, shrunk)
+            _write(store, shrunk, report)
         housekeeping.remove_leftovers(folder, shrunk)
         store.vacuum()
     return replace(report, seconds=time.perf_counter() - started)
 
 
-def _after(current: Generation, report: ChangeReport, totals: counting.Totals) -> Generation:
-    return replace(
-        current,
-        number=report.generation,
-        committed_at=now(),
-        verb=report.verb,
-        source=None,
-        live_records=totals.records,
-        live_texts=totals.live_texts,
-        dead_texts=totals.dead_texts,
-        concepts=totals.concepts,
-        details={"report": report.to_json()},
-    )
-
-
-def _write(store: WriteStore, generation: Generation) -> None:
-    details = {**generation.details, **counting.side_counts(store.connection)}
-    committing.write_generation(store.connection, replace(generation, details=details))
+def _write(store: WriteStore, state: Generation, report: ChangeReport) -> None:
+    details = {"report": report.to_json(), **counting.side_counts(store.connection)}
+    committing.write_generation(store.connection, replace(state, details=details))
 
 
 def _copy_rows(

@@ -1,19 +1,21 @@
-"""What a change needs before it starts: the lock, the state it starts from, where it writes."""
+"""What every change needs: the lock, the state it starts from, where it writes, what follows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from mirror_index.collection.report import ChangeReport
 from mirror_index.config import Dtype, IndexSpec, OnDuplicate, OnTruncate
 from mirror_index.errors import CollectionError
 from mirror_index.index.choosing import AUTO, EXACT
 from mirror_index.index.vectorfile import suffix_of
 from mirror_index.progress import SILENT, Reporter
 from mirror_index.records import SourceSize
+from mirror_index.store.counting import Totals
 from mirror_index.store.generations import Generation
 from mirror_index.store.layout import vector_file
 from mirror_index.store.locking import writer_lock
@@ -94,6 +96,15 @@ def require_generation(store: WriteStore, folder: Path) -> Generation:
     return current
 
 
+def occupied(folder: Path) -> CollectionError:
+    """Return the error for a build where a finished collection lies."""
+    return CollectionError(
+        "there is a collection here already",
+        where=str(folder),
+        remedy="Add to it, choose another folder, or build with overwrite",
+    )
+
+
 def check_spec(spec: IndexSpec, dim: int) -> None:
     """Refuse an index kind that FAISS cannot build, before anything is encoded.
 
@@ -110,3 +121,18 @@ def check_spec(spec: IndexSpec, dim: int) -> None:
 def now() -> str:
     """Return the time in UTC, to the second, as ISO 8601."""
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def state_after(current: Generation, report: ChangeReport, totals: Totals) -> Generation:
+    """Return the state that a change without a source leads to; its details are still the old."""
+    return replace(
+        current,
+        number=report.generation,
+        committed_at=now(),
+        verb=report.verb,
+        source=None,
+        live_records=totals.records,
+        live_texts=totals.live_texts,
+        dead_texts=totals.dead_texts,
+        concepts=totals.concepts,
+    )

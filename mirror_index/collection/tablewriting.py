@@ -1,8 +1,9 @@
-"""Text tables written row by row, in the dialects that `readers` read back exactly."""
+"""Tables written row by row, whole or not at all; text in the dialects that `readers` read."""
 
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -16,14 +17,17 @@ _QUOTED = frozenset('",\r\n')
 _UNTABBED = frozenset("\t\r\n")
 
 
-class _TextWriter:
-    """A text file that appears whole or not at all."""
+class WholeFile(ABC):
+    """A file that is put in its place when the block ends well, and removed when it does not."""
 
     def __init__(self, output: Path) -> None:
         self._output = output
         self._part = output.with_name(output.name + ".part")
         output.parent.mkdir(parents=True, exist_ok=True)
-        self._file: TextIO = self._part.open("w", encoding="utf-8", newline="")
+
+    @abstractmethod
+    def _close(self) -> None:
+        """Write what is held back, and close the part."""
 
     def __enter__(self) -> Self:
         return self
@@ -37,14 +41,23 @@ class _TextWriter:
         if kind is not None:
             self._give_up()
             return
-        self._file.close()
+        self._close()
         durable.sync_file(self._part)
         durable.rename(self._part, self._output)
 
     def _give_up(self) -> None:
         with suppress(OSError):  # what is left in its buffer may not fit on the disk
-            self._file.close()
+            self._close()
         self._part.unlink(missing_ok=True)
+
+
+class _TextWriter(WholeFile):
+    def __init__(self, output: Path) -> None:
+        super().__init__(output)
+        self._file: TextIO = self._part.open("w", encoding="utf-8", newline="")
+
+    def _close(self) -> None:
+        self._file.close()
 
 
 class JsonlWriter(_TextWriter):

@@ -9,9 +9,13 @@ from mirror_index.collection.changing import Change
 from mirror_index.collection.overwriting import old_state_is_sound
 from mirror_index.collection.probes import check_fingerprint
 from mirror_index.collection.report import ChangeReport
-from mirror_index.collection.starting import ChangeOptions, require_generation, writing
+from mirror_index.collection.starting import (
+    ChangeOptions,
+    occupied,
+    require_generation,
+    writing,
+)
 from mirror_index.config import IndexSpec
-from mirror_index.errors import CollectionError
 from mirror_index.records import SourceItem
 from mirror_index.store.locking import writer_lock
 from mirror_index.store.writing import WriteStore
@@ -33,11 +37,7 @@ def build(
         sound = old_state_is_sound(folder) if overwrite else True
         with WriteStore(folder) as store:
             if store.generation() is not None and not overwrite:
-                raise CollectionError(
-                    "there is a collection here already",
-                    where=str(folder),
-                    remedy="Add to it, choose another folder, or build with overwrite",
-                )
+                raise occupied(folder)
             change = Change(folder, store, encoder, options, spec=spec, fresh=True, sound=sound)
             return change.run(items)
 

@@ -37,6 +37,7 @@ class View:
         self._folder = folder
         self.store = store
         self.generation = generation
+        store.require_rows(generation.vector_rows)
         self.vectors: UnitRows = map_rows(
             folder / generation.vector_file, generation.vector_rows, generation.dim
         )
@@ -67,7 +68,9 @@ class View:
             return None
         from mirror_index.index.ann import AnnIndex  # faiss is only loaded where it is used
 
-        return AnnIndex.load(path, self.generation.ann_parameters)
+        index = AnnIndex.load(path, self.generation.ann_parameters)
+        index.require_shape(self.generation.ann_rows, self.generation.dim, path)
+        return index
 
     def predicate(self, where: str | None) -> Predicate:
         """Compile a filter against what this state holds.

@@ -28,8 +28,9 @@ PREFIX_ROWS = 64
 of the longer one."""
 _SPARE_ROWS = 16
 _COARSE_FACTOR = 2
+_REMEDY = "Run `mirror-index repair`, which makes it again, or search with exact"
 _LOCATION = re.compile(r"^Error in .*? at \S+:\d+: ")
-FAISS_ERRORS = (RuntimeError, AssertionError, NotImplementedError)
+FAISS_ERRORS = (RuntimeError, AssertionError, NotImplementedError, MemoryError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,9 +74,24 @@ class AnnIndex:
             raise CollectionCorruptError(
                 f"the approximate index cannot be read: {reason_of(error)}",
                 where=str(path),
-                remedy="Run `mirror-index compact`, which makes it again, or search with exact",
+                remedy=_REMEDY,
             ) from error
         return cls(index, parameters)
+
+    def require_shape(self, rows: int, dim: int, path: Path) -> None:
+        """Refuse an index over something else than what was committed.
+
+        Raises:
+            CollectionCorruptError: it holds other than `rows` vectors of `dim` values.
+        """
+        found = (self.rows, int(self._index.d))
+        if found != (rows, dim):
+            raise CollectionCorruptError(
+                f"the approximate index holds {found[0]} vectors of {found[1]} values, "
+                f"{rows} of {dim} were committed",
+                where=str(path),
+                remedy=_REMEDY,
+            )
 
     def save(self, path: Path) -> None:
         """Write the index file."""
@@ -148,7 +164,9 @@ class AnnIndex:
                 min(self.fetch(k) * widen, max(1, self.rows)),
                 params=self._search_parameters(selector, value),
             )
-        good = rows >= 0 if mask is None else (rows >= 0) & mask[rows]
+        good = (rows >= 0) & (rows < self.rows)  # a damaged file may name any row
+        if mask is not None:
+            good &= mask[np.where(good, rows, 0)]
         found = np.count_nonzero(good, axis=1).tolist()
         if self.faithful and rows.shape[1] > k:
             scores[~good] = -np.inf

@@ -91,8 +91,9 @@ def read_obo(source: str | Path, options: ReadOptions) -> Iterator[SourceItem]:
     """Yield a concept per [Term] frame of an OBO file (1.2 or 1.4); other frames are no terms.
 
     The namespace (the frame's, else the file's default) is the semantic type. A frame with a clause
-    that cannot be read is rejected at the line of that clause; a term without a name at the line of
-    its header, unless it is obsolete, when its id stands for the name. A clause with a tag that the
+    that cannot be read is rejected at the line of that clause; a term without any name at the line
+    of its header, unless it is obsolete. For a name that is not there stands the first exact
+    synonym, else the id. A clause with a tag that the
     format does not have is reported as skipped and costs nothing else, one that looks like a
     synonym's as rejected: a name is lost.
 
@@ -219,9 +220,10 @@ def _concept(term: _Term, frame: _Frame, namespace: str | None) -> Concept:
         raise RowError("there is no id clause")
     label = term.once.get("name")
     if label is None:
-        if not term.obsolete:
+        if not term.obsolete and not term.names:
             raise RowError("there is no name clause")
-        label = identifier
+        exact = (name.text for name in term.names if name.scope is Scope.EXACT)
+        label = next(exact, identifier)
     semantic_type = term.once.get("namespace", namespace)
     return Concept(
         id=identifier,

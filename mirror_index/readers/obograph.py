@@ -16,7 +16,7 @@ from mirror_index.readers.curies import curie, local_name, type_name
 from mirror_index.readers.jsontree import JsonWalker
 from mirror_index.readers.properties import OBO, OIO, SYNONYM_FLAW, SYNONYMS, synonym_flaw
 from mirror_index.readers.source import check_encoding, empty_source, read_bytes, source_name
-from mirror_index.records import Concept, Name, Rejected, SourceItem
+from mirror_index.records import Concept, Name, Rejected, Scope, SourceItem
 
 _NODE_KEYS = frozenset(("id", "lbl", "type", "meta", "propertyType"))
 _META_KEYS = frozenset(
@@ -64,8 +64,8 @@ def read_obograph(source: str | Path, options: ReadOptions) -> Iterator[SourceIt
 
     Synonyms, definition, cross-references and the rest are read from ``meta``, parents from the
     ``is_a`` edges; IRIs become CURIEs by the rules of `curies.curie`. A node that cannot be read is
-    rejected at its line, one without a label skipped (imports leave such stubs) unless it is
-    obsolete, when its id stands for the label. A synonym property that is not known, or looks like
+    rejected at its line, one without any name skipped (imports leave such stubs) unless it is
+    obsolete. For a label that is not there stands the first exact synonym, else the id. A synonym property that is not known, or looks like
     one, is rejected with the text it held; other unknown keys are skipped. The text and the
     concepts of a graph are held in memory.
 
@@ -185,7 +185,7 @@ def _concept(node: Mapping[str, Any], line: int, remarks: list[Rejected]) -> Con
     obsolete = str(meta.get("deprecated", False)).lower() in ("true", "1")
     return Concept(
         id=identifier,
-        label=_label(node, identifier, obsolete),
+        label=_label(node, identifier, obsolete, names),
         names=names,
         definition=_string(_object(definition, "definition"), "val") if definition else None,
         xrefs=tuple(curie(_string(xref, "val"), {}) for xref in _list(meta, "xrefs")),
@@ -198,14 +198,18 @@ def _concept(node: Mapping[str, Any], line: int, remarks: list[Rejected]) -> Con
     )
 
 
-def _label(node: Mapping[str, Any], identifier: str, obsolete: bool) -> str:
+def _label(
+    node: Mapping[str, Any], identifier: str, obsolete: bool, names: tuple[Name, ...]
+) -> str:
+    """Return the label, else an exact synonym, else the id of what has other names or is obsolete."""
     if node.get("lbl") is not None:
         label = _string(node, "lbl")
         if label.strip():
             return label
-    if obsolete:
-        return identifier
-    raise RowError("the node has no label (lbl)", skipped=True)
+    exact = next((name.text for name in names if name.scope is Scope.EXACT), None)
+    if exact is None and not names and not obsolete:
+        raise RowError("the node has no label (lbl)", skipped=True)
+    return exact or identifier
 
 
 def _names(

@@ -182,12 +182,12 @@ class _Builder:
         )
 
     def _stand_in(self, identifier: str, subject: Subject, names: list[Name]) -> Worded:
-        """Return what is called by when there is no label: an exact name, or the id if obsolete."""
+        """Return what stands for a label: an exact name, else the id if it has names or is obsolete."""
         exact = [Worded(one.text, one.language) for one in names if one.scope is Scope.EXACT]
         label = self._languages.best(exact)
         if label is not None:
             return label
-        if subject.obsolete:
+        if names or subject.obsolete:
             return Worded(identifier)
         wanted = " in a chosen language" if self._texts(subject, *LABELS) else ""
         raise RowError(f"there is no label{wanted}", skipped=True)

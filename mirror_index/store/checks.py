@@ -13,7 +13,7 @@ from mirror_index.store.generations import GENERATION_COLUMNS, Generation, gener
 from mirror_index.store.layout import WORD_INDEXES, checksum, text_hash
 from mirror_index.store.reading import says_nothing_of_damage
 from mirror_index.store.rows import CONCEPT_FIELDS
-from mirror_index.store.schema import expected_schema
+from mirror_index.store.schema import expected_schema, unrecorded_steps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +55,8 @@ def _schema(connection: sqlite3.Connection, generation: Generation) -> Iterator[
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     for name, sql in expected_schema(version) - found:
         yield Fault(table=name, what=f"its definition is not the one of this format: {sql[:60]}...")
+    for name in unrecorded_steps(connection):
+        yield Fault(table="migrations", what=f"the row of {name} is missing")
 
 
 def _foreign_keys(connection: sqlite3.Connection, generation: Generation) -> Iterator[Fault]:
@@ -64,11 +66,14 @@ def _foreign_keys(connection: sqlite3.Connection, generation: Generation) -> Ite
 
 
 def _generations(connection: sqlite3.Connection, generation: Generation) -> Iterator[Fault]:
-    del generation
     columns = ", ".join(GENERATION_COLUMNS)
     for *values, stored in connection.execute(f"SELECT {columns}, checksum FROM generations"):
         if generation_checksum(values) != stored:
             yield Fault(table="generations", what=f"the row of generation {values[0]} is damaged")
+    found = connection.execute("SELECT count(*) FROM generations").fetchone()[0]
+    if found != generation.number:
+        what = f"holds {found} rows, {generation.number} states were committed"
+        yield Fault(table="generations", what=what)
 
 
 def _counts(connection: sqlite3.Connection, generation: Generation) -> Iterator[Fault]:
@@ -178,9 +183,15 @@ def _concepts(connection: sqlite3.Connection, generation: Generation) -> Iterato
 
 
 def _small_tables(connection: sqlite3.Connection, generation: Generation) -> Iterator[Fault]:
-    del generation
-    if connection.execute("SELECT count(*) FROM canaries").fetchone()[0] == 0:
-        yield Fault(table="canaries", what="the stored probe vectors are missing")
+    probes = connection.execute("SELECT count(*) FROM canaries").fetchone()[0]
+    wanted = generation.details.get("probes")  # states of older versions do not say
+    if probes == 0 or wanted not in (None, probes):
+        what = f"{probes} probe vectors are stored, {wanted or 'some'} were committed"
+        yield Fault(table="canaries", what=what)
+    settings = {key for (key,) in connection.execute("SELECT key FROM meta")}
+    for key in generation.details.get("settings", ()):
+        if key not in settings:  # there may be more: `save_state` is no commit
+            yield Fault(table="meta", what=f"the row of {key!r} is missing")
     for table, columns in (
         ("meta", "key, value"),
         ("canaries", "text, vector"),

@@ -86,8 +86,31 @@ def take_pending(connection: sqlite3.Connection, generation: int) -> int:
 
 def apply_staged(connection: sqlite3.Connection, generation: int, source: str | None) -> Applied:
     """Insert and replace what was staged; a replaced concept loses names it no longer has."""
-    execute = connection.execute
     deleted = _drop_lost_names(connection)
+    updated = _replace_records(connection)
+    added = _insert_records(connection)
+    connection.execute(
+        "INSERT INTO names (key, text, concept_id, record_key, scope, name_type, obsolete, "
+        "checksum) " + _NAME_SOURCE
+    )
+    connection.execute(
+        "INSERT OR IGNORE INTO temp.named SELECT concept_id FROM temp.staged "
+        "WHERE action IN ('insert', 'update') AND concept_id IS NOT NULL"
+    )
+    _apply_concepts(connection)
+    rejected = _apply_rejected(connection, generation, source)
+    return Applied(
+        added=added,
+        updated=updated,
+        deleted=deleted,
+        skipped=rejected.skipped,
+        quarantined=rejected.quarantined,
+    )
+
+
+def _replace_records(connection: sqlite3.Connection) -> int:
+    """Give records their staged content, noting the texts and concepts they leave."""
+    execute = connection.execute
     execute(
         "INSERT OR IGNORE INTO temp.touched SELECT records.text_row FROM records "
         "JOIN temp.staged AS staged ON staged.id = records.id WHERE staged.action = 'update'"
@@ -101,43 +124,30 @@ def apply_staged(connection: sqlite3.Connection, generation: int, source: str | 
         "DELETE FROM names WHERE record_key IN (SELECT records.key FROM records "
         "JOIN temp.staged AS staged ON staged.id = records.id WHERE staged.action = 'update')"
     )
-    updated = execute(
+    return execute(
         "UPDATE records SET text_row = texts.row, raw = staged.raw, metadata = staged.metadata, "
         "concept_id = staged.concept_id, scope = staged.scope, name_type = staged.name_type, "
         "source_line = staged.source_line, checksum = staged.checksum "
         "FROM temp.staged AS staged JOIN texts ON texts.hash = staged.hash "
         "WHERE records.id = staged.id AND staged.action = 'update'"
     ).rowcount
-    added = execute(
+
+
+def _insert_records(connection: sqlite3.Connection) -> int:
+    """Insert the records that are new, noting the texts of all that were staged."""
+    added = connection.execute(
         "INSERT INTO records (id, text_row, raw, metadata, concept_id, scope, name_type, "
-        "source_line, "
-        "checksum) SELECT staged.id, texts.row, staged.raw, staged.metadata, staged.concept_id, "
-        "staged.scope, staged.name_type, staged.source_line, staged.checksum "
+        "source_line, checksum) SELECT staged.id, texts.row, staged.raw, staged.metadata, "
+        "staged.concept_id, staged.scope, staged.name_type, staged.source_line, staged.checksum "
         "FROM temp.staged AS staged JOIN texts ON texts.hash = staged.hash "
         "WHERE staged.action = 'insert' ORDER BY staged.pos"
     ).rowcount
-    execute(
+    connection.execute(
         "INSERT OR IGNORE INTO temp.touched SELECT texts.row FROM texts "
         "JOIN temp.staged AS staged ON staged.hash = texts.hash "
         "WHERE staged.action IN ('insert', 'update')"
     )
-    execute(
-        "INSERT INTO names (key, text, concept_id, record_key, scope, name_type, obsolete, "
-        "checksum) " + _NAME_SOURCE
-    )
-    execute(
-        "INSERT OR IGNORE INTO temp.named SELECT concept_id FROM temp.staged "
-        "WHERE action IN ('insert', 'update') AND concept_id IS NOT NULL"
-    )
-    _apply_concepts(connection)
-    rejected = _apply_rejected(connection, generation, source)
-    return Applied(
-        added=added,
-        updated=updated,
-        deleted=deleted,
-        skipped=rejected.skipped,
-        quarantined=rejected.quarantined,
-    )
+    return added
 
 
 def truncated_texts(connection: sqlite3.Connection) -> list[TextRow]:

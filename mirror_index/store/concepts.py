@@ -10,8 +10,9 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from mirror_index.errors import CollectionCorruptError
 from mirror_index.records import Concept, Name, Scope
-from mirror_index.store.layout import chunked
+from mirror_index.store.layout import DATABASE, chunked
 
 _NAME_COLUMNS = (
     "records.id, names.text, names.concept_id, names.scope, names.name_type, names.obsolete, "
@@ -47,12 +48,29 @@ class StoredName:
     row: int | None
 
 
+def stored_scope(value: str) -> Scope:
+    """Return the scope behind a stored value.
+
+    Raises:
+        CollectionCorruptError: there is no such scope.
+    """
+    try:
+        return Scope(value)
+    except ValueError as error:
+        raise CollectionCorruptError(
+            "a stored scope is damaged",
+            value=value,
+            where=DATABASE,
+            remedy="Run `mirror-index verify`, and restore the database from a copy",
+        ) from error
+
+
 def _stored_name(row: tuple[Any, ...]) -> StoredName:
     return StoredName(
         record_id=row[0],
         text=row[1],
         concept_id=row[2],
-        scope=Scope(row[3]),
+        scope=stored_scope(row[3]),
         name_type=row[4],
         obsolete=bool(row[5]),
         row=row[6],
@@ -105,7 +123,7 @@ def iterate_concepts(connection: sqlite3.Connection) -> Iterator[Concept]:
         yield replace(
             concept,
             names=tuple(
-                Name(text=text, scope=Scope(scope), name_type=name_type)
+                Name(text=text, scope=stored_scope(scope), name_type=name_type)
                 for _, text, scope, name_type in names
                 if text != concept.label
             ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from dataclasses import dataclass
+from typing import Any
 
 from mirror_index.errors import CollectionCorruptError
 from mirror_index.store import undo
@@ -71,9 +72,15 @@ def require_sum(current: Generation, totals: Totals, gained: int) -> None:
         )
 
 
-def side_counts(connection: sqlite3.Connection) -> dict[str, int]:
-    """Count rows that `verify` cannot count again from other tables."""
+def side_counts(connection: sqlite3.Connection) -> dict[str, Any]:
+    """Count rows that `verify` cannot count again from other tables, and name the settings."""
     names, rejected = connection.execute(
         "SELECT (SELECT count(*) FROM names WHERE obsolete = 1), (SELECT count(*) FROM quarantine)"
     ).fetchone()
-    return {"obsolete_names": names, "rejected_rows": rejected}
+    settings = connection.execute("SELECT key FROM meta ORDER BY key").fetchall()
+    return {
+        "obsolete_names": names,
+        "rejected_rows": rejected,
+        "probes": connection.execute("SELECT count(*) FROM canaries").fetchone()[0],
+        "settings": [key for (key,) in settings],
+    }

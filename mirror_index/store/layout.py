@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from mirror_index.errors import CollectionError
+from mirror_index.errors import CollectionCorruptError, CollectionError
 
 Json = Any
 """What `json.loads` gives."""
@@ -47,6 +47,21 @@ def refuse_newer_format(version: int, path: Path) -> None:
             f"{FORMAT_VERSION}",
             where=str(path),
             remedy="Upgrade mirror-index",
+        )
+
+
+def refuse_unknown_row(words: str, row: int, rows: int) -> None:
+    """Raise when a word index names a text that is not there.
+
+    Raises:
+        CollectionCorruptError: `row` is not from 0 to `rows` - 1.
+    """
+    if not 0 <= row < rows:
+        raise CollectionCorruptError(
+            "the word index names a text that is not there",
+            value=row,
+            where=f"{DATABASE}, {words}",
+            remedy="Run `mirror-index repair`, which makes it again",
         )
 
 

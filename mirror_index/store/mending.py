@@ -10,7 +10,7 @@ from mirror_index.store import undo
 from mirror_index.store.checks import Fault, check_database, word_faults
 from mirror_index.store.generations import Generation
 from mirror_index.store.layout import WORD_INDEXES
-from mirror_index.store.schema import expected_schema
+from mirror_index.store.schema import expected_schema, record_steps
 
 _ROUNDS = 3
 """A database whose pages or indexes are damaged is checked further only when these are whole."""
@@ -110,6 +110,7 @@ _REPAIRS: tuple[tuple[str, frozenset[str], Callable[[sqlite3.Connection], None]]
         frozenset({*WORD_INDEXES, "database"}),
         _words_again,
     ),
+    ("the migrations were listed again", frozenset({"migrations"}), record_steps),
     (
         "damaged notes of what changes replaced were dropped: earlier states cannot be returned to",
         frozenset({"undo"}),

@@ -26,8 +26,8 @@ _FUNCTIONS = frozenset(
     "iif typeof".split()
 )
 _PRAGMAS = frozenset({"data_version", "user_version"})
-# A message of SQLite that quotes damaged text cannot even be decoded.
-DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
+# A message of SQLite that quotes damaged text cannot even be decoded; stored JSON may be cut off.
+DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError, json.JSONDecodeError)
 _NO_DAMAGE = frozenset(
     {
         sqlite3.SQLITE_AUTH,
@@ -202,6 +202,22 @@ class ReadStore:
     def format_version(self) -> int:
         """Return the format of the database, which its next change brings up to date."""
         return int(self.connection.execute("PRAGMA user_version").fetchone()[0])
+
+    def require_rows(self, rows: int) -> None:
+        """Refuse a database whose texts have other rows than the committed vectors.
+
+        Raises:
+            CollectionCorruptError: a row of a text is not from 0 to `rows` - 1.
+        """
+        low, high = self.connection.execute(
+            "SELECT (SELECT min(row) FROM texts), (SELECT max(row) FROM texts)"
+        ).fetchone()
+        if low is not None and not 0 <= low <= high < rows:
+            raise CollectionCorruptError(
+                f"texts have rows {low} to {high}, {rows} vectors were committed",
+                where=str(self.path),
+                remedy="Run `mirror-index verify`, and restore the database from a copy",
+            )
 
     def dead_rows(self) -> IntVector:
         """Return the ascending row numbers of texts that no record uses."""

@@ -190,8 +190,9 @@ def _second_format(db: Database) -> None:
 
 MIGRATIONS = Migrations("mirror-index")
 MIGRATIONS.migrations_table = "migrations"
-MIGRATIONS(name="0001_first_format")(_first_format)
-MIGRATIONS(name="0002_second_format")(_second_format)
+_STEPS = {"0001_first_format": _first_format, "0002_second_format": _second_format}
+for _name, _step in _STEPS.items():
+    MIGRATIONS(name=_name)(_step)
 
 
 def expected_schema(version: int = FORMAT_VERSION) -> set[tuple[str, str]]:
@@ -205,6 +206,21 @@ def expected_schema(version: int = FORMAT_VERSION) -> set[tuple[str, str]]:
         return {(name, sql) for name, sql in rows}
     finally:
         connection.close()
+
+
+def unrecorded_steps(connection: sqlite3.Connection) -> list[str]:
+    """Return the migrations that a database of its format went through and does not list."""
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    listed = {row[0] for row in connection.execute("SELECT name FROM migrations")}
+    return [name for name in list(_STEPS)[:version] if name not in listed]
+
+
+def record_steps(connection: sqlite3.Connection) -> None:
+    """List the migrations that are not listed, so that no later version applies them again."""
+    connection.executemany(
+        "INSERT INTO migrations (migration_set, name, applied_at) VALUES (?, ?, datetime('now'))",
+        ((MIGRATIONS.name, name) for name in unrecorded_steps(connection)),
+    )
 
 
 def migrate(connection: sqlite3.Connection, path: Path) -> None:

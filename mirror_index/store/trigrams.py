@@ -14,7 +14,7 @@ import sqlite3
 import numpy as np
 
 from mirror_index.store.edits import slips_apart
-from mirror_index.store.layout import SHORT_TEXT
+from mirror_index.store.layout import SHORT_TEXT, refuse_unknown_row
 from mirror_index.vectors import BoolVector, IntVector
 
 READ_ROWS = 20_000
@@ -87,6 +87,8 @@ def _candidates(connection: sqlite3.Connection, query: str, allowed: BoolVector)
         if left <= 0:
             break
         rows = _rows_with(connection, gram, left)
+        for row in (rows.min(), rows.max()) if len(rows) else ():
+            refuse_unknown_row("texts_trigrams", int(row), len(allowed))
         shared[rows] += math.log1p(len(allowed) / max(1, count))
         left -= len(rows)
     shared[~allowed] = 0.0

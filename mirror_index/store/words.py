@@ -6,6 +6,7 @@ import re
 import sqlite3
 from itertools import islice
 
+from mirror_index.store.layout import refuse_unknown_row
 from mirror_index.vectors import BoolVector
 
 MOST_WORDS = 256
@@ -40,6 +41,7 @@ def word_hits(
         (query,),
     )
     for row, score in rows:
+        refuse_unknown_row("texts_fts", row, len(allowed))
         if allowed[row]:
             found[row] = score
             if len(found) == limit:
