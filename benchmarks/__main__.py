@@ -14,6 +14,7 @@ BENCHMARKS = {
     "build.wordnet": "build:run_wordnet",
     "build.profile": "build:run_profile",
     "adding": "adding:run",
+    "faults": "faults:run",
     "cold_start": "cold_start:run",
     "rrf": "rrf:run",
     "tuning.speed": "tuning_speed:run",

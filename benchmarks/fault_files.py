@@ -181,7 +181,9 @@ def _outcome(folder: Path, expected: list[str]) -> dict[str, Any]:
     whole = records(folder.parent / "whole0")
     searched = _searched(folder)
     try:
-        named = [f"{one.kind}: {one.what}" for one in verify_collection(folder, encoder=ENCODER).problems]
+        named = [
+            f"{one.kind}: {one.what}" for one in verify_collection(folder, encoder=ENCODER).problems
+        ]
     except MirrorIndexError as error:
         named = [f"refused: {error.what}"]
     outcome = "named"
@@ -220,7 +222,7 @@ def _in_child(look: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     if child == 0:
         try:
             os.write(write, json.dumps(look()).encode())
-        except BaseException as error:  # noqa: BLE001 - whatever it is, it is counted
+        except BaseException as error:
             os.write(write, json.dumps(_crash(f"{type(error).__name__}: {error}")).encode())
         finally:
             os._exit(0)

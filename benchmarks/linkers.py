@@ -162,7 +162,7 @@ def _own(collection: Collection) -> dict[str, Linker]:
     from mirror_index.linking import link, load_calibration
     from mirror_index.linking.candidates import Finder
     from mirror_index.linking.features import Mentions
-    from mirror_index.linking.lexicon import lexicon_of
+    from mirror_index.linking.lexiconfile import lexicon_of
 
     calibration = load_calibration(collection)
     lexicon = lexicon_of(collection)

@@ -23,6 +23,8 @@ class MirrorIndexError(Exception):
         value: the offending value, shown with `repr` (shortened past 200 characters).
         where: file, row or record it happened at, e.g. ``"names.tsv, line 12"``.
         remedy: what the user can do about it.
+
+    The message has at most 4,000 characters of `what` and 600 of `remedy`; the attributes have all.
     """
 
     exit_code: ExitCode = ExitCode.FAILED
@@ -42,15 +44,19 @@ class MirrorIndexError(Exception):
         super().__init__(self._message())
 
     def _message(self) -> str:
-        parts = [self.what]
+        parts = [_short(self.what, 4000)]
         if self.value is not None:
-            shown = repr(self.value)
-            parts.append(f": {shown if len(shown) <= 200 else shown[:197] + '...'}")
+            parts.append(f": {_short(repr(self.value), 200)}")
         if self.where is not None:
             parts.append(f" ({self.where})")
         if self.remedy is not None:
-            parts.append(f". {self.remedy}")
+            parts.append(f". {_short(self.remedy, 600)}")
         return "".join(parts)
+
+
+def _short(text: str, most: int) -> str:
+    """Cut what a source may have made as long as it likes, such as the names of its columns."""
+    return text if len(text) <= most else text[: most - 3] + "..."
 
 
 class UsageError(MirrorIndexError):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mirror_index.cli import options
+from mirror_index.cli.inputs import text_of
 from mirror_index.cli.output import BarReporter
 from mirror_index.errors import ExitCode
 
@@ -53,7 +54,9 @@ def command(
     from mirror_index.collection import Collection
     from mirror_index.linking import AnnotateOptions, annotate_documents
 
-    wishes = AnnotateOptions(nested=nested, under=under, min_probability=min_probability)
+    wishes = AnnotateOptions(
+        nested=nested, under=tuple(map(text_of, under)), min_probability=min_probability
+    )
     with Collection.open(options.find_collection(collection, home)) as opened:
         report = annotate_documents(
             opened,

@@ -12,7 +12,7 @@ from mirror_index.cli.output import print_json, print_table
 
 @click.command("audit")
 @click.argument("collection")
-@click.option("--limit", type=int, help="Records to show.  [default: all]")
+@click.option("--limit", type=click.IntRange(min=1), help="Records to show.  [default: all]")
 @options.home
 @options.as_json
 def command(collection: str, limit: int | None, home: Path, as_json: bool) -> None:

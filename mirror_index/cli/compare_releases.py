@@ -35,7 +35,13 @@ class Findings:
 @click.argument("new")
 @click.option("--links", help="A past output of `link`: which of its rows are touched?")
 @click.option("--column", default="mention", show_default=True, help="Column of its mentions.")
-@click.option("--limit", type=int, default=20, show_default=True, help="Rows a table; 0 is all.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="Rows a table; 0 is all.",
+)
 @options.reading
 @options.home
 @options.allow_quarantine

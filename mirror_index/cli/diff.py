@@ -24,7 +24,13 @@ if TYPE_CHECKING:
 @click.option(
     "--tolerance", type=float, default=0.001, show_default=True, help="Of the probability."
 )
-@click.option("--limit", type=int, default=20, show_default=True, help="Changes to show; 0 is all.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="Changes to show; 0 is all.",
+)
 @click.option("--fail-on-change", is_flag=True, help="Exit 1 when any row changed.")
 @options.as_json
 def command(

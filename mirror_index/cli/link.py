@@ -83,7 +83,7 @@ def command(
         k=k,
         min_probability=min_probability,
         precision=values["precision"],
-        types=values["types"],
+        types=tuple(map(text_of, values["types"])),
     )
     check_sssom(values)
     if values["context_column"] is not None and column is None:
@@ -166,9 +166,9 @@ def write_table(
         output_format=values["output_format"]
         or ("jsonl" if target is sys.stdout and as_json else None),
         sssom=SssomOptions(
-            mapping_set_id=values["mapping_set_id"],
+            mapping_set_id=values["mapping_set_id"] and text_of(values["mapping_set_id"]),
             prefixes=prefixes(values["prefix"]),
-            **({"license": values["license_"]} if values["license_"] else {}),
+            **({"license": text_of(values["license_"])} if values["license_"] else {}),
         ),
         options=wishes,
         reporter=BarReporter(),
@@ -187,7 +187,7 @@ def prefixes(given: tuple[str, ...]) -> dict[str, str]:
     for one in given:
         if "=" not in one:
             raise UsageError("a prefix has no =", value=one, remedy="--prefix PREFIX=IRI")
-    return dict(one.partition("=")[::2] for one in given)
+    return dict(text_of(one).partition("=")[::2] for one in given)
 
 
 def complain(report: LinkTableReport, allow_errors: bool) -> int:

@@ -274,7 +274,7 @@ class Collection(CollectionReader):
         from mirror_index.collection import starting
 
         with starting.writing(self.folder, timeout) as store, store.transaction():
-            store.set_meta(f"state.{key}", value)
+            store.save_document(key, value)
 
     def info(self) -> dict[str, Any]:
         """Return what the collection is and holds, as plain JSON values; see docs/storage.md."""

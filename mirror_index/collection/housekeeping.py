@@ -9,11 +9,12 @@ from pathlib import Path
 from mirror_index import durable
 from mirror_index.errors import CollectionError
 from mirror_index.store.generations import Generation
-from mirror_index.store.layout import ANN, DATABASE, ENCODER, LOCK, VECTORS
+from mirror_index.store.layout import ANN, DATABASE, ENCODER, LEXICON, LOCK, VECTORS, lexicon_file
 
 _OWN_FILES = frozenset(
     {DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", f"{DATABASE}-journal", LOCK, "writer.pid"}
 )
+_LEXICON_NAME = re.compile(r"\d{6,}\.npz")
 _ENCODER_NAME = re.compile(rf"{ENCODER}(-\d{{6,}})?")
 
 
@@ -25,7 +26,8 @@ def encoder_folder(current: Generation | None, number: int) -> str:
 def leftovers(folder: Path, current: Generation | None) -> Iterator[Path]:
     """Yield vector, index and encoder files that the committed state does not use."""
     used = set() if current is None else {current.vector_file, current.ann_file}
-    for part in (VECTORS, ANN):
+    used.update(path.relative_to(folder).as_posix() for path in _lexicons(folder))
+    for part in (VECTORS, ANN, LEXICON):
         for path in sorted((folder / part).glob("*")):
             if path.relative_to(folder).as_posix() not in used:
                 yield path
@@ -35,10 +37,16 @@ def leftovers(folder: Path, current: Generation | None) -> Iterator[Path]:
             yield path
 
 
+def _lexicons(folder: Path) -> list[Path]:
+    """Return the lexicons of any state; a stale one is no sign of an interrupted change."""
+    found = (folder / LEXICON).glob("*")
+    return sorted(path for path in found if _LEXICON_NAME.fullmatch(path.name))
+
+
 def strangers(folder: Path) -> Iterator[Path]:
     """Yield files in the folder that no collection makes; they are reported and never touched."""
     for path in sorted(folder.iterdir()):
-        own = path.name in _OWN_FILES or path.name in (VECTORS, ANN)
+        own = path.name in _OWN_FILES or path.name in (VECTORS, ANN, LEXICON)
         if not own and not _ENCODER_NAME.fullmatch(path.name):
             yield path
 
@@ -49,6 +57,9 @@ def remove_leftovers(
     """Remove what earlier writers left; only a holder of the writer lock may call this."""
     for path in list(leftovers(folder, current)):
         if path.relative_to(folder).as_posix() not in (keep or set()):
+            durable.remove(path)
+    for path in _lexicons(folder):
+        if current is None or path != folder / lexicon_file(current.number):
             durable.remove(path)
 
 

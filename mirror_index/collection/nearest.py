@@ -96,12 +96,13 @@ def _exact(
 def _scores(block: FloatMatrix, vectors: UnitRows, allowed: IntVector | None) -> FloatMatrix:
     """Return (queries, rows) float32 scores, padded with -inf to whole runs."""
     count = len(vectors) if allowed is None else len(allowed)
-    scores = np.full((len(block), -(-count // _RUN) * _RUN), -np.inf, dtype=np.float32)
+    scores = np.empty((len(block), -(-count // _RUN) * _RUN), dtype=np.float32)
+    scores[:, count:] = -np.inf
     size = max(1024, _SCORES // vectors.shape[1])
     for start in range(0, count, size):
         stop = min(start + size, count)
         chosen = slice(start, stop) if allowed is None else allowed[start:stop]
-        scores[:, start:stop] = block @ near_rows(vectors, chosen).T
+        np.matmul(block, near_rows(vectors, chosen).T, out=scores[:, start:stop])
     return scores
 
 

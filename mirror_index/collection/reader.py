@@ -26,6 +26,7 @@ from mirror_index.names import NAME_KEY_VERSION
 from mirror_index.records import Concept, Hit, Rejected, normalise_text
 from mirror_index.store import concepts as stored_concepts
 from mirror_index.store.concepts import StoredName
+from mirror_index.store.generations import Generation
 from mirror_index.store.layout import DATABASE, Json
 from mirror_index.store.reading import ReadStore
 from mirror_index.vectors import EncoderLike, FloatMatrix, IntVector, check_unit_rows
@@ -230,6 +231,11 @@ class CollectionReader:
                 texts=view.generation.live_texts,
                 names=stored_concepts.keyed_names(view.store.connection),
             )
+
+    def committed(self) -> Generation:
+        """Return the newest committed state as it is stored; `history` tells more of it."""
+        with self._reading() as view:
+            return view.generation
 
     def nearest_texts(
         self, vectors: FloatMatrix, k: int, rows: IntVector | None = None

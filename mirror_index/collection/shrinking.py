@@ -20,7 +20,7 @@ from mirror_index.progress import Reporter
 from mirror_index.store import committing, compacting, counting, deleting, undo
 from mirror_index.store.filter_sql import EVERYTHING, Predicate
 from mirror_index.store.generations import Generation
-from mirror_index.store.layout import vector_file
+from mirror_index.store.layout import DATABASE, vector_file
 from mirror_index.store.writing import WriteStore
 from mirror_index.vectors import EncoderLike
 
@@ -100,7 +100,9 @@ def compact(
             )
             _write(store, shrunk, report)
         housekeeping.remove_leftovers(folder, shrunk)
-        store.vacuum()
+        unshrunk = store.vacuum()
+        if unshrunk is not None:
+            reporter.note(f"{DATABASE} keeps its free pages until the next compact: {unshrunk}")
     return replace(report, seconds=time.perf_counter() - started)
 
 

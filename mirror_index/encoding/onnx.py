@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mirror_index.encoding.batching import token_budget_batches
+from mirror_index.encoding.batching import Batch, token_budget_batches
 from mirror_index.encoding.recipe import RECIPE_FILE, Recipe, read_json
 from mirror_index.encoding.tokenising import FastTokeniser, Tokenised
 from mirror_index.errors import EncoderError
@@ -18,9 +20,8 @@ if TYPE_CHECKING:
     from mirror_index.encoding.transformer import TransformerEncoder
 
 ONNX_FILE = "model.onnx"
-BATCH_TOKENS = 2048
-FEW = 32
-"""Texts up to which one thread answers sooner than a pool of threads can be started."""
+BATCH_TOKENS = (256, 1024)
+"""Tokens of a forward pass: fewer are not worth a core, more leave its caches."""
 
 
 def load_query_encoder(folder: Path) -> OnnxEncoder | TransformerEncoder:
@@ -59,7 +60,7 @@ class OnnxEncoder:
         self._fingerprint = str(document["fingerprint"])
         self._dim = int(document["dim"])
         self._tokenise = _read_tokeniser(folder, self.recipe)
-        self._sessions = {"few": _open_session(folder / ONNX_FILE, threads=1)}
+        self._session = _open_session(folder / ONNX_FILE)
 
     @property
     def dim(self) -> int:
@@ -83,10 +84,12 @@ class OnnxEncoder:
         """Like `encode`, with token counts, truncation and unknown-token flags."""
         tokenised = self._tokenise(texts)
         vectors = np.empty((len(texts), self.dim), dtype=np.float32)
-        session = self._session_for(len(texts))
-        for batch in token_budget_batches(tokenised.ids, BATCH_TOKENS, self._tokenise.pad_id):
-            feed = {"ids": batch.ids, "mask": batch.mask}
-            vectors[batch.rows] = session.run(None, feed)[0]
+        cores = _cores()
+        fewest, most = BATCH_TOKENS
+        budget = min(most, max(fewest, -(-sum(map(len, tokenised.ids)) // cores)))
+        batches = list(token_budget_batches(tokenised.ids, budget, self._tokenise.pad_id))
+        for batch, rows in zip(batches, self._passes(batches, cores), strict=True):
+            vectors[batch.rows] = rows
         return Encoded(
             vectors=vectors,
             tokens=tokenised.tokens,
@@ -94,12 +97,20 @@ class OnnxEncoder:
             unknown=tokenised.unknown,
         )
 
-    def _session_for(self, texts: int) -> Any:  # noqa: ANN401 - onnxruntime has no types
-        if texts <= FEW:
-            return self._sessions["few"]
-        if "many" not in self._sessions:
-            self._sessions["many"] = _open_session(self.folder / ONNX_FILE, threads=0)
-        return self._sessions["many"]
+    def _passes(self, batches: Sequence[Batch], cores: int) -> Iterator[FloatMatrix]:
+        """Yield the rows of each batch; several batches run side by side, one a core.
+
+        A pass on one core costs less than one shared by all, whose threads wait for one another.
+        """
+        if min(cores, len(batches)) < 2:
+            yield from map(self._pass, batches)
+            return
+        with ThreadPoolExecutor(min(cores, len(batches))) as pool:
+            yield from pool.map(self._pass, batches)
+
+    def _pass(self, batch: Batch) -> FloatMatrix:
+        rows: FloatMatrix = self._session.run(None, {"ids": batch.ids, "mask": batch.mask})[0]
+        return rows
 
     def save(self, folder: Path) -> None:
         """Copy the folder this encoder was loaded from."""
@@ -108,12 +119,19 @@ class OnnxEncoder:
         shutil.copytree(self.folder, folder, dirs_exist_ok=True)
 
 
-def _open_session(path: Path, threads: int) -> Any:  # noqa: ANN401 - onnxruntime has no types
+def _cores() -> int:
+    """Return on how many cores this process may run."""
+    if hasattr(os, "sched_getaffinity"):  # not on macOS and Windows
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _open_session(path: Path) -> Any:  # noqa: ANN401 - onnxruntime has no types
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
-    options.intra_op_num_threads = threads
+    options.intra_op_num_threads = 1
     try:
         return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime raises classes of its own, without a common base

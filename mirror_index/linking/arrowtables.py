@@ -74,7 +74,7 @@ class ParquetSink:
             kept = list(table.schema)
             metadata = table.schema.metadata
         else:
-            kept = [pa.field(name, pa.string()) for name in distinct_names(table.columns)]
+            kept = [pa.field(_text(name), pa.string()) for name in distinct_names(table.columns)]
             metadata = None
         self._width = len(kept)
         self._schema = pa.schema([*kept, *answer_fields], metadata=metadata)

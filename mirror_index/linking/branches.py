@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from mirror_index.errors import UsageError
+from mirror_index.linking.curies import prefix_cases
 from mirror_index.records import Concept
 
 
@@ -13,7 +14,7 @@ class Branch:
 
     Args:
         concepts: looks concepts up by id.
-        roots: ids, or alternative ids; without any, every concept is held.
+        roots: ids, or alternative ids, the prefix in any case; without any, every concept is held.
 
     Raises:
         UsageError: a root that is not in the collection.
@@ -22,16 +23,18 @@ class Branch:
     def __init__(
         self, concepts: Callable[[Iterable[str]], Mapping[str, Concept]], roots: Sequence[str]
     ) -> None:
-        found = concepts(roots) if roots else {}
+        found = concepts(form for root in roots for form in prefix_cases(root)) if roots else {}
+        self._held: dict[str, bool] = {}
         for root in roots:
-            if root not in found:
+            held = next((found[form] for form in prefix_cases(root) if form in found), None)
+            if held is None:
                 raise UsageError(
                     "no such concept in the collection",
                     value=root,
                     remedy="Give the id of a concept, as the dictionary spells it",
                 )
+            self._held[held.id] = True
         self._concepts = concepts
-        self._held = {concept.id: True for concept in found.values()}
         self._all = not roots
 
     def holds(self, concept_id: str) -> bool:

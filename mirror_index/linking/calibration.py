@@ -22,7 +22,8 @@ from mirror_index.evaluation.linking import (
 from mirror_index.linking.candidates import StaleLexiconError
 from mirror_index.linking.examples import FEWEST, eligible, examples_of
 from mirror_index.linking.features import FEATURES
-from mirror_index.linking.lexicon import Lexicon, lexicon_of
+from mirror_index.linking.lexicon import Lexicon
+from mirror_index.linking.lexiconfile import keep_lexicon, lexicon_of
 from mirror_index.linking.model import DEFAULT_MODEL, PRESENCE, LinkModel
 from mirror_index.linking.translations import Translations
 from mirror_index.names import NAME_KEY_VERSION
@@ -151,14 +152,17 @@ def calibrate(
         The calibration; the defaults (with a reason) when fewer than 50 names can serve.
 
     Raises:
-        UsageError: a share outside [0, 1), or a sample below 1.
+        UsageError: a share outside [0, 1), a sample below 1, or a negative seed.
     """
     if not 0.0 <= nil_share < 1.0:
         raise UsageError("nil_share must be in [0, 1)", value=nil_share, remedy="Try 0.3")
     if sample < 1:
         raise UsageError("sample must be at least 1", value=sample, remedy="Try 3000")
+    if seed < 0:
+        raise UsageError("seed must not be negative", value=seed, remedy="Try 0")
     calibration = _current(collection, sample, seed, nil_share)
     collection.save_state(STATE_KEY, calibration.to_json())
+    keep_lexicon(collection, lexicon_of(collection))
     return calibration
 
 

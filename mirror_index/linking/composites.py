@@ -15,12 +15,13 @@ _AND = r"(?:and/or|and|or|as\s+well\s+as|plus|&)"
 _BETWEEN = re.compile(rf"\s*[,;]\s+(?:{_AND}\s+)?|\s+{_AND}\s+", re.IGNORECASE)
 _CONJUNCTION = re.compile(rf"(?:^|\s){_AND}\s", re.IGNORECASE)
 _SLASH = re.compile(r"(?<![^\W\d_])([^\W\d_]{3,})/([^\W\d_]{3,})(?![^\W\d_])")
-_SPLICE = re.compile(rf"(\S*[^\W\d_])-\s+{_AND}\s+(\S+)", re.IGNORECASE)
+_SPLICE = re.compile(rf"(?<!\S)(\S*[^\W\d_])-\s+{_AND}\s+(\S+)", re.IGNORECASE)
 _PREPOSITION = re.compile(
     r"\s(?:of|in|with|without|to|by|for|on|at|from|due|after|during)\s", re.IGNORECASE
 )
 _MEMBER = re.compile(r"[0-9]+[a-z]?|[IVX]+[A-Za-z]?|[A-Za-z]")
 _MOST_PARTS = 6
+_LONGEST = 1000  # characters; proposals grow with the square of the length
 
 
 def proposals(mention: str) -> Iterator[Parts]:
@@ -34,8 +35,10 @@ def proposals(mention: str) -> Iterator[Parts]:
 
     A conjunction after a preposition binds what follows it ("pain in arms and legs"), so that such
     a mention is not cut there. Commas count only beside a conjunction; "1,2-dichloroethane" and
-    "CD4+ T cell" hold nothing to cut at.
+    "CD4+ T cell" hold nothing to cut at. A mention of more than 1,000 characters stays whole.
     """
+    if len(mention) > _LONGEST:
+        return
     seen: set[Parts] = set()
     for parts in (*_spliced(mention), *_slashed(mention), *_coordinated(mention)):
         distinct = tuple(dict.fromkeys(" ".join(part.split()) for part in parts))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from mirror_index.errors import SourceError
+from mirror_index.linking.curies import prefix_cases
 from mirror_index.linking.outcomes import TableRow
 from mirror_index.linking.overrides import (
     DOCUMENT,
@@ -182,6 +183,7 @@ class _Reading:
 
     def _parsed(self, cells: dict[str, str]) -> tuple[Override | None, str | None]:
         word, _, identifier = cells["action"].partition(" ")
+        word = word.lower()
         identifier = identifier.strip()
         if not name_key(cells["mention"]):
             return None, f"the mention {cells['mention']!r} holds no letter and no digit"
@@ -202,7 +204,7 @@ class _Reading:
 
     def _concept(self, identifier: str) -> tuple[str | None, str | None]:
         """Return the live concept an id stands for, or why there is not exactly one."""
-        found = self._redirects.concepts(_spellings(identifier))
+        found = self._redirects.concepts(prefix_cases(identifier))
         if not found:
             return None, f"there is no concept {identifier!r} in the collection"
         concept = next(iter(found.values()))
@@ -234,15 +236,6 @@ class _Reading:
             if len(final) + len(against) > 1:
                 lines = ", ".join(str(one[2]) for one in sorted([*final, *against], key=_line))
                 self._problems.append(f"lines {lines}: they contradict each other about {key!r}")
-
-
-def _spellings(identifier: str) -> tuple[str, ...]:
-    """Return an id as it is, and with its prefix in other cases."""
-    prefix, colon, local = identifier.partition(":")
-    if not colon:
-        return (identifier,)
-    forms = (prefix, prefix.upper(), prefix.lower(), prefix.capitalize())
-    return tuple(f"{form}:{local}" for form in forms)
 
 
 def _line(decision: tuple[OverrideAction, str | None, int]) -> int:

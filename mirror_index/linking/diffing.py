@@ -11,10 +11,11 @@ from typing import Any, BinaryIO
 
 from mirror_index.errors import SourceError, UsageError
 from mirror_index.evaluation.linking import canonical_id
-from mirror_index.linking.outcomes import answer_columns
+from mirror_index.linking.outcomes import ERROR, answer_columns
 from mirror_index.linking.tablefiles import LinkSource, open_table
 from mirror_index.records import LinkStatus
 
+_STATUSES = (*(status.value for status in LinkStatus), ERROR)
 KINDS = ("same", "moved", "concept", "gained", "lost", "status", "only_old", "only_new")
 """Same answer; probability moved; another concept; newly linked; no longer linked; another status
 without a link on either side; rows that only one of the two has."""
@@ -138,6 +139,14 @@ def _place(table: LinkSource, column: str) -> int:
 
 
 def _past(cells: Mapping[str, object], line: int, name: str) -> PastLink:
+    status = _text(cells["status"])
+    if status not in _STATUSES:
+        raise SourceError(
+            "this is no status of a link",
+            value=status,
+            where=f"{name}, line {line}",
+            remedy=f"They are: {', '.join(_STATUSES)}",
+        )
     shown = cells.get("probability")
     try:
         probability = None if shown in (None, "") else float(str(shown))
@@ -149,7 +158,7 @@ def _past(cells: Mapping[str, object], line: int, name: str) -> PastLink:
         line=line,
         key=_text(cells["key"]),
         mention=_text(cells["mention"]),
-        status=_text(cells["status"]),
+        status=status,
         concept_id=_text(cells.get("concept_id")) or _parts(cells.get("parts")),
         probability=probability,
         matched_name=_text(cells.get("matched_name")) or None,
@@ -188,10 +197,10 @@ def diff_links(
 
     Raises:
         SourceError: see `read_links`.
-        UsageError: a negative tolerance.
+        UsageError: a tolerance that is negative or no number.
     """
-    if tolerance < 0:
-        raise UsageError("the tolerance is negative", value=tolerance, remedy="Try 0.001")
+    if not 0 <= tolerance:  # nor not a number
+        raise UsageError("the tolerance must be 0 or more", value=tolerance, remedy="Try 0.001")
     before = _by_key(read_links(old, column=column, key=key))
     after = _by_key(read_links(new, column=column, key=key))
     repeated = {name for side in (before, after) for name, rows in side.items() if len(rows) > 1}

@@ -198,7 +198,7 @@ def examples_of(
 def _searched(finder: Finder, names: IntVector) -> Iterator[tuple[Pool, int]]:
     """Yield what each name finds and its concept (-1 where it is left out)."""
     lexicon = finder.lexicon
-    keys = np.array(lexicon.keys, dtype=object)
+    keys = np.array(list(lexicon.keys), dtype=object)
     for start in range(0, len(names), _BLOCK):
         block = names[start : start + _BLOCK]
         vectors = finder.collection.vectors_of(lexicon.rows[block].tolist())

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
-from weakref import WeakKeyDictionary
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mirror_index.linking.ngrams import NgramIndex
+from mirror_index.linking.strings import Strings
 from mirror_index.linking.words import FILLERS, fold, is_negation, is_number, pole
 from mirror_index.records import Scope
 from mirror_index.vectors import BoolVector, IntVector
 
 if TYPE_CHECKING:
-    from mirror_index.collection import Collection
     from mirror_index.collection.nearest import KeyedNames
 
 SCOPES = tuple(Scope)
 Floats = NDArray[np.float64]
+Array = NDArray[Any]
 
 
 class Words(NamedTuple):
@@ -47,6 +48,7 @@ class Lexicon:
 
     Attributes:
         generation: number of the committed state.
+        arrays: all that it is made of, by name, as `lexiconfile` stores it.
         concept_ids: id of each concept.
         concept_of: (names,) number of the concept of each name.
         first: (concepts + 1,) where the names of each concept begin.
@@ -55,7 +57,6 @@ class Lexicon:
         scopes: (names,) rank of the scope.
         rows: (names,) row of its vector.
         ngrams: index of the keys.
-        name_of: the first name of each key.
         vocabulary: number of each folded word.
         words: of the keys.
         idf: (vocabulary,) inverse document frequency of each word, by name.
@@ -63,31 +64,67 @@ class Lexicon:
         only_rows: ascending rows of names; None where no other text is there.
     """
 
-    def __init__(self, held: KeyedNames) -> None:
-        names = held.names
-        self.generation = held.generation
-        self.texts = [name.text for name in names]
-        self.keys = [name.key for name in names]
-        ranks = {scope.value: scope.rank for scope in SCOPES}
-        self.scopes = np.array([ranks[name.scope] for name in names], dtype=np.int64)
-        self.rows = np.array([name.row for name in names], dtype=np.int64)
-        number: dict[str, int] = {}
-        self.concept_of = np.array(
-            [number.setdefault(name.concept_id, len(number)) for name in names], dtype=np.int64
-        )
-        self.concept_ids = list(number)
-        self.first = np.searchsorted(self.concept_of, np.arange(len(number) + 1))
-        self.ngrams = NgramIndex.of(self.keys)
-        self.name_of = {key: name for name, key in reversed(list(enumerate(self.keys)))}
-        self.vocabulary: dict[str, int] = {}
-        self.words = words_of(self.keys, self.vocabulary)
+    def __init__(self, generation: int, texts: int, arrays: Mapping[str, Array]) -> None:
+        self.generation = generation
+        self.arrays = arrays
+        self.concept_ids = _strings(arrays, "concept_ids")
+        self.texts = _strings(arrays, "texts")
+        self.keys = _strings(arrays, "keys")
+        self.scopes: IntVector = arrays["scopes"]
+        self.rows: IntVector = arrays["rows"]
+        self.concept_of: IntVector = arrays["concept_of"]
+        self.first = np.searchsorted(self.concept_of, np.arange(len(self.concept_ids) + 1))
+        self.ngrams = NgramIndex.from_arrays(_under(arrays, "ngrams"))
+        vocabulary = _strings(arrays, "vocabulary")
+        self.vocabulary = dict(zip(vocabulary, range(len(vocabulary)), strict=True))
+        self.words = Words(**_under(arrays, "words"))
         spread = np.bincount(self.words.ids, minlength=len(self.vocabulary))
-        self.idf: Floats = np.log((1.0 + len(names)) / (1.0 + spread)) + 1.0
-        self.is_number = np.array([is_number(word) for word in self.vocabulary], dtype=np.bool_)
-        self._by_row = np.argsort(self.rows, kind="stable")
+        self.idf: Floats = np.log((1.0 + len(self.keys)) / (1.0 + spread)) + 1.0
+        self.is_number: BoolVector = arrays["is_number"]
+        self._by_key: IntVector = arrays["by_key"]
+        self._by_row: IntVector = arrays["by_row"]
         self._sorted_rows = self.rows[self._by_row]
-        rows = np.unique(self.rows)
-        self.only_rows = None if len(rows) == held.texts else rows
+        rows = self._sorted_rows[np.diff(self._sorted_rows, prepend=-1) > 0]
+        self.only_rows = None if len(rows) == texts else rows
+
+    @classmethod
+    def of(cls, held: KeyedNames) -> Lexicon:
+        """Arrange the names of a collection."""
+        names = held.names
+        keys = [name.key for name in names]
+        ranks = {scope.value: scope.rank for scope in SCOPES}
+        rows = np.array([name.row for name in names], dtype=np.int64)
+        number: dict[str, int] = {}
+        concept_of = [number.setdefault(name.concept_id, len(number)) for name in names]
+        vocabulary: dict[str, int] = {}
+        words = words_of(keys, vocabulary)
+        strings = {
+            "concept_ids": number,
+            "texts": [name.text for name in names],
+            "keys": keys,
+            "vocabulary": vocabulary,
+        }
+        arrays: dict[str, Array] = {
+            "scopes": np.array([ranks[name.scope] for name in names], dtype=np.int64),
+            "rows": rows,
+            "concept_of": np.array(concept_of, dtype=np.int64),
+            "is_number": np.array([is_number(word) for word in vocabulary], dtype=np.bool_),
+            "by_key": np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64),
+            "by_row": np.argsort(rows, kind="stable"),
+        }
+        for name, values in strings.items():
+            packed = Strings.of(values)
+            arrays |= {f"{name}.data": packed.data, f"{name}.bounds": packed.bounds}
+        arrays |= {f"words.{name}": array for name, array in words._asdict().items()}
+        ngrams = NgramIndex.of(keys).to_arrays()
+        arrays |= {f"ngrams.{name}": array for name, array in ngrams.items()}
+        return cls(held.generation, held.texts, arrays)
+
+    def name_of(self, key: str) -> int:
+        """Return the first name with a key, -1 when there is none."""
+        order, keys = self._by_key, self.keys
+        at = bisect_left(order, key, key=keys.__getitem__)
+        return int(order[at]) if at < len(order) and keys[order[at]] == key else -1
 
     def words_of(self, keys: Sequence[str]) -> Words:
         """Return the words of other keys; unknown ones get numbers past the vocabulary."""
@@ -112,21 +149,16 @@ class Lexicon:
         return rows
 
 
-_KEPT: WeakKeyDictionary[Collection, Lexicon] = WeakKeyDictionary()
+def _strings(arrays: Mapping[str, Array], name: str) -> Strings:
+    return Strings(arrays[f"{name}.data"], arrays[f"{name}.bounds"])
 
 
-def lexicon_of(collection: Collection, generation: int | None = None) -> Lexicon:
-    """Return the lexicon of a collection, made once for each committed state.
-
-    Args:
-        collection: a dictionary.
-        generation: the state wanted; None takes the one made last, if any.
-    """
-    held = _KEPT.get(collection)
-    if held is None or (generation is not None and held.generation != generation):
-        held = Lexicon(collection.keyed_names())
-        _KEPT[collection] = held
-    return held
+def _under(arrays: Mapping[str, Array], group: str) -> dict[str, Array]:
+    """Return the arrays whose names begin with that of a group, under the rest of their names."""
+    start = f"{group}."
+    return {
+        name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)
+    }
 
 
 def ranges(starts: IntVector, ends: IntVector) -> IntVector:

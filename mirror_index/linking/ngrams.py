@@ -6,9 +6,9 @@ written apart. They are hashed into a fixed number of buckets, so that nothing g
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,16 +46,14 @@ class NgramIndex:
     Attributes:
         size: number of keys.
         by_key: rows of unit length, one a key.
-        idf: (BUCKETS,) float32.
-        starts: (BUCKETS + 1,) where the postings of each n-gram begin.
+        starts: (BUCKETS + 1,) int32 or int64, where the postings of each n-gram begin.
         keys: (postings,) int32 keys that hold the n-gram.
         weights: (postings,) float32 their weights.
     """
 
     size: int
     by_key: Grams
-    idf: FloatVector
-    starts: Bounds
+    starts: NDArray[np.int32] | Bounds
     keys: NDArray[np.int32]
     weights: FloatVector
 
@@ -64,23 +62,40 @@ class NgramIndex:
         """Index the n-grams of keys; memory grows with their total length, about 16 bytes each."""
         bounds, buckets, counts = _counted(keys)
         spread = np.bincount(buckets, minlength=BUCKETS)
-        idf = np.log((1.0 + len(keys)) / (1.0 + spread)).astype(np.float32) + np.float32(1.0)
-        weights = _unit(bounds, _tf(counts) * idf[buckets])
+        weights = _unit(bounds, _tf(counts) * _idf(len(keys), spread)[buckets])
+        starts: Bounds = np.concatenate([[0], np.cumsum(spread)])
         order = np.argsort(buckets, kind="stable")
         owners = np.repeat(np.arange(len(keys), dtype=np.int32), np.diff(bounds))
         return cls(
             size=len(keys),
             by_key=Grams(bounds, buckets, weights),
-            idf=idf,
-            starts=np.concatenate([[0], np.cumsum(spread)]),
+            starts=starts.astype(np.int32) if len(buckets) < 1 << 31 else starts,
             keys=owners[order],
             weights=weights[order],
+        )
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return all of it as arrays."""
+        own = self.by_key._asdict()
+        postings = {"starts": self.starts, "keys": self.keys, "posted": self.weights}
+        return {**own, **postings}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> NgramIndex:
+        """Return the index that `to_arrays` gave."""
+        return cls(
+            size=len(arrays["bounds"]) - 1,
+            by_key=Grams(arrays["bounds"], arrays["buckets"], arrays["weights"]),
+            starts=arrays["starts"],
+            keys=arrays["keys"],
+            weights=arrays["posted"],
         )
 
     def grams(self, keys: Sequence[str]) -> Grams:
         """Return the TF-IDF vectors of other keys."""
         bounds, buckets, counts = _counted(keys)
-        return Grams(bounds, buckets, _unit(bounds, _tf(counts) * self.idf[buckets]))
+        idf = _idf(self.size, self.starts[buckets + 1] - self.starts[buckets])
+        return Grams(bounds, buckets, _unit(bounds, _tf(counts) * idf))
 
     def nearest(
         self, grams: Grams, query: int, n: int, allowed: NDArray[np.bool_] | None = None
@@ -142,6 +157,12 @@ def _largest(values: NDArray[np.float64], n: int) -> IntVector:
     if len(found) > n:
         found = found[np.argpartition(-values[found], n - 1)[:n]]
     return found
+
+
+def _idf(size: int, spread: NDArray[Any]) -> FloatVector:
+    """Return the inverse document frequency of n-grams that so many of `size` keys hold."""
+    result: FloatVector = np.log((1.0 + size) / (1.0 + spread)).astype(np.float32)
+    return result + np.float32(1.0)
 
 
 def _tf(counts: NDArray[np.int64]) -> FloatVector:

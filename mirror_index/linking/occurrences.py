@@ -63,7 +63,7 @@ def words_of(text: str, meanings: Mapping[str, str] | None = None) -> list[Word]
     words: list[Word] = []
     block = 0
     for match in _ATOM.finditer(shape):
-        start, end = match.span()
+        start, end = _visible(text, *match.span())
         while block < len(barriers) and barriers[block] < start:
             block += 1
         atom = text[start:end]
@@ -72,6 +72,17 @@ def words_of(text: str, meanings: Mapping[str, str] | None = None) -> list[Word]
             last = place == len(forms) - 1
             words.append(Word(start, end, form, place == 0, last, block))
     return words
+
+
+def _visible(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return a span without invisible characters at its ends; they belong to no word."""
+    if text.isascii():
+        return start, end
+    while start < end and INVISIBLE.match(text[start]):
+        start += 1
+    while start < end and INVISIBLE.match(text[end - 1]):
+        end -= 1
+    return start, end
 
 
 def _shape(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -16,8 +16,10 @@ from mirror_index.linking.candidates import Finder, Leave, Pool, StaleLexiconErr
 from mirror_index.linking.deciding import Proposal
 from mirror_index.linking.exact import ExactResult
 from mirror_index.linking.features import Mentions
-from mirror_index.linking.lexicon import SCOPES, Lexicon, lexicon_of
+from mirror_index.linking.lexicon import SCOPES, Lexicon
+from mirror_index.linking.lexiconfile import lexicon_of
 from mirror_index.linking.spelling import one_slip
+from mirror_index.linking.translations import Translations
 from mirror_index.store.concepts import StoredName
 from mirror_index.vectors import BoolVector, FloatMatrix, IntVector
 
@@ -51,6 +53,13 @@ class Ranked:
         )
 
 
+class _WordPairs(NamedTuple):
+    """Word pairs, and the lexicon that numbers their words."""
+
+    lexicon: Lexicon
+    translations: Translations
+
+
 class Ranker:
     """Ranks candidates for one run of linking.
 
@@ -61,6 +70,7 @@ class Ranker:
     def __init__(self, collection: Collection, options: LinkOptions) -> None:
         self._collection = collection
         self.options = options
+        self._word_pairs: _WordPairs | None = None
         if options.precision is not None:
             threshold = self._calibration.threshold_for(options.precision)
             self.options = replace(options, min_probability=threshold)
@@ -68,6 +78,12 @@ class Ranker:
     @cached_property
     def _calibration(self) -> Calibration:
         return load_calibration(self._collection)
+
+    def _translations(self, lexicon: Lexicon) -> Translations:
+        """Return the word pairs of the calibration in the numbers of a lexicon."""
+        if self._word_pairs is None or self._word_pairs.lexicon is not lexicon:
+            self._word_pairs = _WordPairs(lexicon, self._calibration.translations(lexicon))
+        return self._word_pairs.translations
 
     @property
     def source(self) -> str:
@@ -106,7 +122,7 @@ class Ranker:
         self, lexicon: Lexicon, mentions: Sequence[str], keys: Sequence[str]
     ) -> FloatMatrix:
         """Return the stored vectors of the mentions that are names, and encode the others."""
-        names = np.array([lexicon.name_of.get(key, -1) for key in keys], dtype=np.int64)
+        names = np.array([lexicon.name_of(key) for key in keys], dtype=np.int64)
         new = np.flatnonzero(names < 0).tolist()
         encoded = self._collection.encode([mentions[one] for one in new])
         vectors = np.empty((len(keys), encoded.shape[1]), dtype=np.float32)
@@ -124,7 +140,7 @@ class Ranker:
         finder = Finder(
             collection=self._collection,
             lexicon=lexicon,
-            translations=self._calibration.translations(lexicon),
+            translations=self._translations(lexicon),
             allowed=self._allowed(lexicon),
         )
         leave = _leaving(lexicon, barred)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 
-_END = re.compile(r"[.!?]+[\"'”’)\]]*(?=\s+[\"'“‘(\[]*[^\W_a-z])|\n[ \t\r]*\n")
+_END = re.compile(r"(?<![.!?])[.!?]+[\"'”’)\]]*(?=\s+[\"'“‘(\[]*[^\W_a-z])|\n[ \t\r]*\n")
 _NO_END = re.compile(
     r"(?:\b(?:e\.g|i\.e|cf|vs|al|fig|figs|dr|mr|mrs|ms|prof|st|approx|ca|resp|spp|sp)"
     r"|(?<![^\W_])[A-Z])\.$",

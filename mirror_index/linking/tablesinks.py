@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from mirror_index.linking.tablefiles import DelimitedTable, LinkSource
 from mirror_index.readers.cells import plain_text, scalar_cell, text_flaw
 
 _BOM = "\ufeff"
+_HALF = re.compile("[\ud800-\udc7f\udd00-\udfff]")  # the rest stand for undecodable bytes
 
 
 class Sink(Protocol):
@@ -44,7 +46,8 @@ class DelimitedSink:
             bom = _BOM if table.bom else ""
             self._put(f"{bom}{table.header}{self._mark}{added}{table.end}")
         else:
-            self._put(f"{self._joined(table.columns)}{self._mark}{added}\n")
+            names = self._joined(list(map(cell_text, table.columns)))
+            self._put(f"{names}{self._mark}{added}\n")
 
     def write(self, rows: Sequence[LinkedRow]) -> None:
         """Append the answers to the rows."""
@@ -115,12 +118,13 @@ def _json_cell(value: object) -> object:
 
 
 def cell_text(value: object) -> str:
-    """Return a cell as text: null is empty, true and false are spelled as in JSON."""
+    """Return a cell as text: null is empty, true, false and halves of surrogates as in JSON."""
     if value is None:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return value if isinstance(value, str) else plain_text(value)
+    text = value if isinstance(value, str) else plain_text(value)
+    return text if text.isascii() else _HALF.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
 
 
 def csv_cell(cell: str, line: int) -> str:

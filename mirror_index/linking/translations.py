@@ -50,32 +50,45 @@ class Translations:
                 totals[word] += weight * len(theirs)
                 for other in theirs:
                     pairs[word, other] += weight
-        shares = {
-            (word, other): together / (totals[word] + _SMOOTHING)
-            for (word, other), together in pairs.items()
-        }
-        return cls.of(lexicon, shares)
+        count = len(pairs)
+        first = np.fromiter((word for word, _ in pairs), dtype=np.int64, count=count)
+        second = np.fromiter((other for _, other in pairs), dtype=np.int64, count=count)
+        together = np.fromiter(pairs.values(), dtype=np.float64, count=count)
+        whole = np.array([totals[word] for word in first.tolist()], dtype=np.float64)
+        return cls.of(lexicon, first, second, together / (whole + _SMOOTHING))
 
     @classmethod
-    def of(cls, lexicon: Lexicon, shares: dict[tuple[int, int], float]) -> Translations:
-        """Keep the pairs that weigh enough, the heavier direction for both."""
-        both: dict[tuple[int, int], float] = {}
-        for (word, other), share in shares.items():
-            if share >= _LEAST:
-                for pair in ((word, other), (other, word)):
-                    both[pair] = max(share, both.get(pair, 0.0))
-        kept = sorted(sorted(both.items(), key=lambda item: (-item[1], item[0]))[:_MOST_PAIRS])
-        first = np.array([pair[0] for pair, _ in kept], dtype=np.int64)
+    def of(
+        cls, lexicon: Lexicon, first: IntVector, second: IntVector, weights: Floats
+    ) -> Translations:
+        """Keep the pairs that weigh enough, the heavier direction for both.
+
+        Args:
+            lexicon: names the words.
+            first: (n,) numbers of words.
+            second: (n,) the words that stand for them.
+            weights: (n,) how often they do.
+        """
+        size = len(lexicon.vocabulary)
+        heavy = weights >= _LEAST
+        one, other = first[heavy], second[heavy]
+        codes = np.concatenate([one * size + other, other * size + one])
+        both = np.tile(weights[heavy], 2)
+        order = np.lexsort((-both, codes))
+        order = order[np.diff(codes[order], prepend=-1) > 0]
+        if len(order) > _MOST_PAIRS:
+            order = order[np.lexsort((codes[order], -both[order]))[:_MOST_PAIRS]]
+            order = order[np.argsort(codes[order])]
+        left, right = np.divmod(codes[order], max(1, size))
         return cls(
-            bounds=np.searchsorted(first, np.arange(len(lexicon.vocabulary) + 1)),
-            words=np.array([pair[1] for pair, _ in kept], dtype=np.int64),
-            weights=np.array([weight for _, weight in kept], dtype=np.float64),
+            bounds=np.searchsorted(left, np.arange(size + 1)), words=right, weights=both[order]
         )
 
     @classmethod
     def none(cls, lexicon: Lexicon) -> Translations:
         """Return a table that holds nothing."""
-        return cls.of(lexicon, {})
+        nothing = np.empty(0, dtype=np.int64)
+        return cls.of(lexicon, nothing, nothing, np.empty(0))
 
     def to_json(self, lexicon: Lexicon) -> list[Any]:
         """Return ``[word, word, weight]`` triples, each pair once."""
@@ -87,13 +100,12 @@ class Translations:
     @classmethod
     def from_json(cls, lexicon: Lexicon, triples: list[Any]) -> Translations:
         """Return what `to_json` gave; pairs with a word that no name holds any more are gone."""
-        known = lexicon.vocabulary
-        shares = {
-            (known[one], known[other]): weight
-            for one, other, weight in triples
-            if one in known and other in known
-        }
-        return cls.of(lexicon, shares)
+        number = lexicon.vocabulary.get
+        first = np.array([number(triple[0], -1) for triple in triples], dtype=np.int64)
+        second = np.array([number(triple[1], -1) for triple in triples], dtype=np.int64)
+        weights = np.array([triple[2] for triple in triples], dtype=np.float64)
+        known = (first >= 0) & (second >= 0)
+        return cls.of(lexicon, first[known], second[known], weights[known])
 
 
 def _differences(

@@ -71,7 +71,11 @@ def _header(row: RawRow | None, source: str | Path, delimiter: str) -> list[str]
     where = f"{source_name(source)}, line {row.line}"
     problem = row.problem or text_flaw(row.content)
     if problem is not None:
-        raise SourceError(f"the header cannot be read: {problem}", where=where)
+        raise SourceError(
+            f"the header cannot be read: {problem}",
+            where=where,
+            remedy="Check that this is a table, and its encoding",
+        )
     if not row.content.strip():
         raise SourceError(
             "the header line is empty", where=where, remedy="Begin with the names of the columns"

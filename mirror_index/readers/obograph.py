@@ -65,9 +65,9 @@ def read_obograph(source: str | Path, options: ReadOptions) -> Iterator[SourceIt
     Synonyms, definition, cross-references and the rest are read from ``meta``, parents from the
     ``is_a`` edges; IRIs become CURIEs by the rules of `curies.curie`. A node that cannot be read is
     rejected at its line, one without any name skipped (imports leave such stubs) unless it is
-    obsolete. For a label that is not there stands the first exact synonym, else the id. A synonym property that is not known, or looks like
-    one, is rejected with the text it held; other unknown keys are skipped. The text and the
-    concepts of a graph are held in memory.
+    obsolete. For a label that is not there stands the first exact synonym, else the id. A synonym
+    property that is not known, or looks like one, is rejected with the text it held; other unknown
+    keys are skipped. The text and the concepts of a graph are held in memory.
 
     Raises:
         SourceError: the source cannot be read, is empty, or is no OBO graph document.
@@ -201,7 +201,7 @@ def _concept(node: Mapping[str, Any], line: int, remarks: list[Rejected]) -> Con
 def _label(
     node: Mapping[str, Any], identifier: str, obsolete: bool, names: tuple[Name, ...]
 ) -> str:
-    """Return the label, else an exact synonym, else the id of what has other names or is obsolete."""
+    """Return the label, else an exact synonym, else the id (other names, or obsolete)."""
     if node.get("lbl") is not None:
         label = _string(node, "lbl")
         if label.strip():

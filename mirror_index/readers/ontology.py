@@ -182,7 +182,7 @@ class _Builder:
         )
 
     def _stand_in(self, identifier: str, subject: Subject, names: list[Name]) -> Worded:
-        """Return what stands for a label: an exact name, else the id if it has names or is obsolete."""
+        """Return what stands for a label: an exact name, else the id (other names, or obsolete)."""
         exact = [Worded(one.text, one.language) for one in names if one.scope is Scope.EXACT]
         label = self._languages.best(exact)
         if label is not None:

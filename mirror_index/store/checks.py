@@ -10,8 +10,8 @@ from pathlib import Path
 from mirror_index.names import NAME_KEY_VERSION, name_key
 from mirror_index.store import undo
 from mirror_index.store.generations import GENERATION_COLUMNS, Generation, generation_checksum
-from mirror_index.store.layout import WORD_INDEXES, checksum, text_hash
-from mirror_index.store.reading import says_nothing_of_damage
+from mirror_index.store.layout import DOCUMENTS, STATE, WORD_INDEXES, checksum, text_hash
+from mirror_index.store.reading import read_meta, says_nothing_of_damage
 from mirror_index.store.rows import CONCEPT_FIELDS
 from mirror_index.store.schema import expected_schema, unrecorded_steps
 
@@ -188,10 +188,8 @@ def _small_tables(connection: sqlite3.Connection, generation: Generation) -> Ite
     if probes == 0 or wanted not in (None, probes):
         what = f"{probes} probe vectors are stored, {wanted or 'some'} were committed"
         yield Fault(table="canaries", what=what)
-    settings = {key for (key,) in connection.execute("SELECT key FROM meta")}
-    for key in generation.details.get("settings", ()):
-        if key not in settings:  # there may be more: `save_state` is no commit
-            yield Fault(table="meta", what=f"the row of {key!r} is missing")
+    for key in _missing_settings(connection, generation):
+        yield Fault(table="meta", what=f"the row of {key!r} is missing")
     for table, columns in (
         ("meta", "key, value"),
         ("canaries", "text, vector"),
@@ -200,6 +198,17 @@ def _small_tables(connection: sqlite3.Connection, generation: Generation) -> Ite
         for *fields, stored in connection.execute(f"SELECT {columns}, checksum FROM {table}"):
             if checksum(fields) != stored:
                 yield Fault(table=table, what=f"the row of {fields[0]!r} is damaged")
+
+
+def _missing_settings(connection: sqlite3.Connection, generation: Generation) -> list[str]:
+    """Return keys of `meta` that were committed, or saved since then, and are not there."""
+    found = {key for (key,) in connection.execute("SELECT key FROM meta")}
+    committed = set(generation.details.get("settings", found))  # older versions do not say
+    listed = {f"{STATE}{key}" for key in read_meta(connection, DOCUMENTS) or ()}
+    missing = (committed | listed) - found
+    if found - committed - listed - {DOCUMENTS}:  # saved, but the list of what was saved is gone
+        missing.add(DOCUMENTS)
+    return sorted(missing)
 
 
 def _undo_notes(connection: sqlite3.Connection, generation: Generation) -> Iterator[Fault]:

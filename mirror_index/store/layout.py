@@ -19,6 +19,11 @@ LOCK = "writer.lock"
 VECTORS = "vectors"
 ANN = "ann"
 ENCODER = "encoder"
+LEXICON = "lexicon"
+STATE = "state."
+"""What the key of a document in `meta` begins with."""
+DOCUMENTS = "documents"
+"""Key in `meta` of the list of documents that were saved apart from any commit."""
 SHORT_TEXT = 100
 """Characters up to which a text is found by its spelling, like a name; see store/trigrams.py."""
 WORD_INDEXES = {"texts_fts": "1", "texts_trigrams": f"length(text) <= {SHORT_TEXT}"}
@@ -33,6 +38,11 @@ def vector_file(number: int, suffix: str = ".f32") -> str:
 def ann_file(generation: int) -> str:
     """Return the relative name of the approximate index made for a generation."""
     return f"{ANN}/{generation:06d}.faiss"
+
+
+def lexicon_file(generation: int) -> str:
+    """Return the relative name of the names of a generation, arranged; see linking/lexiconfile."""
+    return f"{LEXICON}/{generation:06d}.npz"
 
 
 def refuse_newer_format(version: int, path: Path) -> None:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from mirror_index.errors import CollectionBusyError
+from mirror_index.errors import CollectionBusyError, CollectionError
 from mirror_index.store.layout import LOCK
 
 
@@ -27,6 +27,7 @@ def writer_lock(folder: Path, timeout: float = 0.0) -> Iterator[None]:
 
     Raises:
         CollectionBusyError: another writer holds it; the message names its process id.
+        CollectionError: the folder cannot be written.
     """
     path = folder / LOCK
     lock = FileLock(path, thread_local=False)
@@ -38,8 +39,15 @@ def writer_lock(folder: Path, timeout: float = 0.0) -> Iterator[None]:
             where=str(folder),
             remedy="Wait until it is done, or stop it; nothing committed is lost",
         ) from error
+    except OSError as error:
+        raise CollectionError(
+            f"the collection cannot be written: {error.strerror or error}",
+            where=str(path),
+            remedy="Check the disk and the permissions; reading needs neither",
+        ) from error
     try:
-        _holder_file(path).write_text(f"{os.getpid()}\n")
+        with suppress(OSError):  # it only serves a message, and the disk may be full
+            _holder_file(path).write_text(f"{os.getpid()}\n")
         yield
     finally:
         _holder_file(path).unlink(missing_ok=True)

@@ -282,9 +282,21 @@ class ReadStore:
 
 
 def read_meta(connection: sqlite3.Connection, key: str) -> Json:
-    """Return a JSON value of the `meta` table, None when there is none."""
+    """Return a JSON value of the `meta` table, None when there is none.
+
+    Raises:
+        CollectionCorruptError: it is no JSON any more.
+    """
     row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-    return None if row is None else json.loads(row[0])
+    try:
+        return None if row is None else json.loads(row[0])
+    except (TypeError, ValueError) as error:
+        raise CollectionCorruptError(
+            f"a setting of the collection is damaged: {error}",
+            value=key,
+            where="meta",
+            remedy="Restore the database from a copy, or build the collection again with overwrite",
+        ) from error
 
 
 def _int_column(rows: Iterable[tuple[int]]) -> IntVector:

@@ -20,7 +20,7 @@ from mirror_index import durable
 from mirror_index.durable import Chunk
 from mirror_index.errors import CollectionError
 from mirror_index.store.generations import Generation, read_generation
-from mirror_index.store.layout import DATABASE, Json, checksum, chunked
+from mirror_index.store.layout import DATABASE, DOCUMENTS, STATE, Json, checksum, chunked
 from mirror_index.store.reading import read_meta
 from mirror_index.store.schema import migrate
 
@@ -101,7 +101,9 @@ class WriteStore:
     def close(self) -> None:
         """Merge the write-ahead log into the database, as far as readers allow, and close."""
         with closing(self.connection), suppress(sqlite3.OperationalError):
-            # What cannot be merged now, on a full disk say, stays committed in the log.
+            # What cannot be merged now, on a full disk say, stays committed in the log. Readers are
+            # not waited for: with enough of them there is never a moment without one.
+            self.connection.execute("PRAGMA busy_timeout = 0")
             self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def __enter__(self) -> WriteStore:
@@ -149,6 +151,13 @@ class WriteStore:
             "ON CONFLICT (key) DO UPDATE SET value = excluded.value, checksum = excluded.checksum",
             (key, document, checksum((key, document))),
         )
+
+    def save_document(self, key: str, value: Json) -> None:
+        """Store a document apart from any commit, and its key in a list by which it is missed."""
+        listed = set(self.meta(DOCUMENTS) or ())
+        if key not in listed:
+            self.set_meta(DOCUMENTS, sorted({*listed, key}))
+        self.set_meta(f"{STATE}{key}", value)
 
     def known_hashes(self, hashes: Sequence[bytes], *, committed: bool) -> set[bytes]:
         """Return which text hashes have a vector: pending ones, and if `committed` stored ones."""
@@ -201,11 +210,11 @@ class WriteStore:
         found = (self.connection.execute(sql, (int(row),)).fetchone() for row in rows)
         return [row[0] for row in found if row is not None]
 
-    def vacuum(self) -> None:
-        """Give free pages back to the disk, unless somebody is using the database right now."""
+    def vacuum(self) -> str | None:
+        """Give free pages back to the disk; return why that is not possible now."""
         durable.reached("vacuum", self.path)
         try:
             self.connection.execute("VACUUM")
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-                raise
+        except sqlite3.OperationalError as error:  # in use, or no room for the copy
+            return str(error)
+        return None

@@ -86,3 +86,38 @@ def test_in_owl_and_obo_too(tmp_path: Path) -> None:
         assert (rejected.line, "lost name" in rejected.content) == (6, True)
         assert isinstance(concept, Concept)
         assert concept.label == "one"
+
+
+_NODE = (
+    '{"graphs": [{"nodes": [{"id": "http://purl.obolibrary.org/obo/X_1", "type": "CLASS", %s}]}]}'
+)
+_META = '"meta": {"synonyms": [{"pred": "%s", "val": "heart attack"}]}'
+_TTL = (
+    "@prefix owl: <http://www.w3.org/2002/07/owl#> .\n@prefix oio: <%s> .\n"
+    "@prefix obo: <http://purl.obolibrary.org/obo/> .\n"
+    'obo:X_1 a owl:Class ; oio:%s "heart attack" .\n'
+)
+_OBO = 'format-version: 1.4\n\n[Term]\nid: X:1\nsynonym: "heart attack" %s []\n'
+
+
+@pytest.mark.parametrize(
+    ("kind", "label", "scope"),
+    [("Exact", "heart attack", Scope.LABEL), ("Broad", "X:1", Scope.BROAD)],
+)
+def test_what_has_synonyms_only_is_found_by_them(
+    tmp_path: Path, kind: str, label: str, scope: Scope
+) -> None:
+    prop = f"has{kind}Synonym"
+    texts = {
+        "a.json": _NODE % (_META % prop),
+        "b.json": _NODE % ('"lbl": "", ' + _META % prop),
+        "a.ttl": _TTL % (OIO, prop),
+        "a.obo": _OBO % kind.upper(),
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+        (concept,) = read(tmp_path / name)
+        assert isinstance(concept, Concept), name
+        assert (concept.id, concept.label) == ("X:1", label)
+        scopes = {record.text: record.scope for record in concept.records()}
+        assert scopes["heart attack"] == scope

@@ -8,6 +8,7 @@ import pytest
 
 from mirror_index.collection import Collection
 from mirror_index.linking import link, link_table
+from mirror_index.linking.composites import proposals
 from mirror_index.records import Concept, LinkStatus
 from tests.fakes import HashEncoder
 
@@ -57,3 +58,9 @@ def test_one_row_in_one_row_out(folder: Path, tmp_path: Path) -> None:
     _, first, second = output.read_text(encoding="utf-8").splitlines()
     assert first.split("\t")[:3] == ["nausea and vomiting", "composite", "C:0|C:1"]
     assert second.split("\t")[1:3] == ["linked", "C:0"]
+
+
+@pytest.mark.parametrize("piece", ["a", "a and ", "a- ", "nausea and ", "/", " ", "x, "])
+def test_a_very_long_mention_stays_whole_and_takes_no_time(piece: str) -> None:
+    assert list(proposals(piece * 30_000)) == []
+    assert len(list(proposals("nausea and vomiting"))) > 0

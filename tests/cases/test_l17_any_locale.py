@@ -53,6 +53,9 @@ def test_the_locale_does_not_matter(folder: Path, locale: dict[str, str]) -> Non
     assert (given["mention"], given["concept_id"]) == (MENTION, "D:1")
     table = run(folder, locale, "link", "c", "-f", "größe.tsv", "--column", "größe")
     assert table.splitlines()[1].split("\t")[:3] == [MENTION, "linked", "D:1"]
+    said = ("--license", "https://example.org/größe")
+    mappings = run(folder, locale, "link", "c", MENTION, "--format", "sssom", *said)
+    assert said[1] in mappings
 
 
 def test_names_of_files_and_search(folder: Path) -> None:

@@ -68,3 +68,23 @@ def test_a_status_each_in_order(tmp_path: Path, ending: str) -> None:
         assert (status == "empty") == (mention in EMPTY) or mention == "\u0301", mention
     assert (report.rows, report.errors) == (len(MENTIONS), 0)
     assert not diff_links(output, again).changed
+
+
+@pytest.mark.parametrize("ending", ["tsv", "csv", "jsonl", "parquet"])
+def test_half_of_a_surrogate_pair_in_any_cell(tmp_path: Path, ending: str) -> None:
+    source, output = tmp_path / "in.jsonl", tmp_path / f"out.{ending}"
+    lines = ['{"mention":"\\ud800"}', '{"mention":"seizure","x\\ud800":"y\\udfff"}']
+    source.write_text("\n".join(lines) + "\n")
+    items = [Concept(id="C:1", label="seizure")]
+    with Collection.build(tmp_path / "c", items, encoder=HashEncoder()) as collection:
+        report = link_table(collection, source, output)
+    assert (report.statuses["error"], report.statuses["linked"]) == (1, 1)
+    if ending == "parquet":
+        names = pq.read_table(output).column_names
+        second = {name: str(value) for name, value in pq.read_table(output).to_pylist()[1].items()}
+        assert names[:2] == ["mention", "x\\ud800"]
+    else:
+        text = output.read_text(encoding="utf-8")
+        assert "x\\ud800" in text
+        second = {"x\\ud800": "y\\udfff"} if "y\\udfff" in text else {}
+    assert second["x\\ud800"] == "y\\udfff"

@@ -174,6 +174,7 @@ def test_only_a_branch(build: Build) -> None:
     text = "breast cancer, seizure, cancer"
     kept = annotate(collection, text, AnnotateOptions(under=("A:10",)))
     assert [one.mention for one in kept] == ["breast cancer", "cancer"]
+    assert annotate(collection, text, AnnotateOptions(under=("a:10",))) == kept
     with pytest.raises(UsageError, match="no such concept"):
         annotate(collection, text, AnnotateOptions(under=("A:10", "Q:1")))
 
@@ -284,3 +285,8 @@ def test_sentences() -> None:
     places = [text.index(word) for word in ("It", "Smith", "(Yes", "new", "Last", "mg")]
     assert [sentences.number(place) for place in places] == [0, 1, 2, 3, 4, 4]
     assert Sentences("").number(0) == 0
+
+
+@pytest.mark.parametrize("text", ["." * 200_000, "?!" * 100_000 + " a", '."' * 100_000])
+def test_long_runs_of_marks_are_read_once(text: str) -> None:
+    assert Sentences(text).number(len(text)) == 0

@@ -15,7 +15,7 @@ from mirror_index.evaluation.linking import CurvePoint
 from mirror_index.linking import calibrate, link, load_calibration
 from mirror_index.linking import calibration as module
 from mirror_index.linking.examples import eligible, examples_of
-from mirror_index.linking.lexicon import lexicon_of
+from mirror_index.linking.lexiconfile import lexicon_of
 from mirror_index.linking.model import DEFAULT_MODEL, PRESENCE
 from mirror_index.linking.words import fold
 from mirror_index.records import Concept, Name, Scope
@@ -208,6 +208,8 @@ def test_bad_arguments_are_refused(collection: Collection) -> None:
         calibrate(collection, nil_share=1.0)
     with pytest.raises(UsageError, match="sample"):
         calibrate(collection, sample=0)
+    with pytest.raises(UsageError, match="seed"):
+        calibrate(collection, seed=-1)
 
 
 def test_word_pairs_that_one_concept_alone_has_do_not_count(build: Build) -> None:

@@ -11,7 +11,7 @@ from mirror_index.collection import Collection
 from mirror_index.linking import candidates
 from mirror_index.linking.candidates import Finder, Pool, StaleLexiconError
 from mirror_index.linking.features import FEATURES, SCOPE_PENALTY, Mentions
-from mirror_index.linking.lexicon import lexicon_of
+from mirror_index.linking.lexiconfile import lexicon_of
 from mirror_index.linking.translations import Translations
 from mirror_index.linking.words import fold
 from mirror_index.names import name_key

@@ -174,6 +174,9 @@ def test_tables_that_are_no_linkings(tmp_path: Path) -> None:
         diff_links(good, table(tmp_path / "p.tsv", "m\tlinked\tA\t\thigh\t"))
     with pytest.raises(SourceError, match="no such file"):
         diff_links(good, tmp_path / "none.tsv")
-    with pytest.raises(UsageError, match="tolerance is negative"):
-        diff_links(good, good, tolerance=-1)
+    with pytest.raises(SourceError, match=r"no status of a link: 'wobbly' \(s.tsv, line 2\)"):
+        diff_links(good, table(tmp_path / "s.tsv", "m\twobbly\tA\t\t.9\t"))
+    for tolerance in (-1, float("nan")):
+        with pytest.raises(UsageError, match="tolerance must be 0"):
+            diff_links(good, good, tolerance=tolerance)
     assert diff_links(good, good).counts == dict.fromkeys(KINDS, 0)

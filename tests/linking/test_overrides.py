@@ -61,6 +61,13 @@ def test_a_concept_is_forced_whatever_the_pipeline_thinks(build: Build) -> None:
     assert answer(collection, "spells").method != "override"
 
 
+def test_an_action_may_be_in_capitals(build: Build) -> None:
+    collection = build()
+    take(collection, "spell\tConcept d:7", "seizure\tNIL")
+    assert answer(collection, "spell").concept_id == "D:7"
+    assert answer(collection, "seizure").status is LinkStatus.NIL
+
+
 def test_nil_is_final_even_for_an_exact_name_and_its_parts(build: Build) -> None:
     collection = build()
     take(collection, "seizure\tnil", "seizure and headache\tnil")
