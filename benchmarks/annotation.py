@@ -167,7 +167,7 @@ def _systems(
 
 
 def _ours(collection: Collection, *, nested: bool) -> Recognise:
-    from mirror_index.linking import AnnotateOptions, Annotator
+    from mirror_index.annotation import AnnotateOptions, Annotator
 
     annotator = Annotator(collection, AnnotateOptions(nested=nested, under=(ROOT_ID,)))
 
@@ -180,7 +180,7 @@ def _ours(collection: Collection, *, nested: bool) -> Recognise:
 def _fenominal(folder: Path, collection: Collection, concepts: Sequence[Concept]) -> Recognise:
     from fenominal import Fenominal
 
-    from mirror_index.linking.branches import Branch
+    from mirror_index.annotation.branches import Branch
 
     path = folder / "hp.json"
     path.write_text(json.dumps({"graphs": [_graph(concepts)]}), encoding="utf-8")

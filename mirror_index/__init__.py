@@ -14,6 +14,8 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from mirror_index.annotation.annotator import AnnotateOptions, Annotation, Annotator, annotate
+    from mirror_index.annotation.files import AnnotateReport, annotate_documents
     from mirror_index.collection import (
         ChangeReport,
         Collection,
@@ -40,20 +42,16 @@ if TYPE_CHECKING:
         ReadOptions,
         SearchOptions,
     )
+    from mirror_index.curation.diffing import LinksDiff, diff_links
+    from mirror_index.curation.exporting import export_overrides, override_states
+    from mirror_index.curation.importing import OverridesReport, import_overrides
+    from mirror_index.curation.releases import ReleaseReport, compare_releases, read_release
     from mirror_index.encoding import load_encoder
     from mirror_index.encoding.transformer import TransformerEncoder as Encoder
     from mirror_index.errors import MirrorIndexError
     from mirror_index.linking import calibrate, evaluate_linking, link
     from mirror_index.linking.abbreviations import Definition, definitions
-    from mirror_index.linking.annotated import AnnotateReport, annotate_documents
-    from mirror_index.linking.annotating import AnnotateOptions, Annotation, Annotator, annotate
-    from mirror_index.linking.curated import export_overrides, override_states
-    from mirror_index.linking.curating import OverridesReport, import_overrides
-    from mirror_index.linking.diffing import LinksDiff, diff_links
     from mirror_index.linking.refitting import roll_back_collection
-    from mirror_index.linking.releases import ReleaseReport, compare_releases, read_release
-    from mirror_index.linking.sssom import SssomOptions
-    from mirror_index.linking.tables import LinkTableReport, link_table
     from mirror_index.pipeline import (
         add_to_collection,
         build_collection,
@@ -73,6 +71,8 @@ if TYPE_CHECKING:
         Scope,
         SourceSize,
     )
+    from mirror_index.tables.linking import LinkTableReport, link_table
+    from mirror_index.tables.sssom import SssomOptions
     from mirror_index.tuning import TuneResult, tune
 
 _HOMES = {
@@ -109,28 +109,28 @@ _HOMES = {
     "link": "linking",
     "Definition": "linking.abbreviations",
     "definitions": "linking.abbreviations",
-    "AnnotateReport": "linking.annotated",
-    "annotate_documents": "linking.annotated",
-    "AnnotateOptions": "linking.annotating",
-    "Annotation": "linking.annotating",
-    "Annotator": "linking.annotating",
-    "annotate": "linking.annotating",
+    "AnnotateReport": "annotation.files",
+    "annotate_documents": "annotation.files",
+    "AnnotateOptions": "annotation.annotator",
+    "Annotation": "annotation.annotator",
+    "Annotator": "annotation.annotator",
+    "annotate": "annotation.annotator",
     "add_to_collection": "pipeline",
     "build_collection": "pipeline",
     "encode_source": "pipeline",
     "roll_back_collection": "linking.refitting",
-    "export_overrides": "linking.curated",
-    "override_states": "linking.curated",
-    "OverridesReport": "linking.curating",
-    "import_overrides": "linking.curating",
-    "LinksDiff": "linking.diffing",
-    "diff_links": "linking.diffing",
-    "ReleaseReport": "linking.releases",
-    "compare_releases": "linking.releases",
-    "read_release": "linking.releases",
-    "SssomOptions": "linking.sssom",
-    "LinkTableReport": "linking.tables",
-    "link_table": "linking.tables",
+    "export_overrides": "curation.exporting",
+    "override_states": "curation.exporting",
+    "OverridesReport": "curation.importing",
+    "import_overrides": "curation.importing",
+    "LinksDiff": "curation.diffing",
+    "diff_links": "curation.diffing",
+    "ReleaseReport": "curation.releases",
+    "compare_releases": "curation.releases",
+    "read_release": "curation.releases",
+    "SssomOptions": "tables.sssom",
+    "LinkTableReport": "tables.linking",
+    "link_table": "tables.linking",
     "sync_collection": "pipeline",
     "read": "readers",
     "LintReport": "readers.lint",

@@ -14,7 +14,7 @@ from mirror_index.cli.output import BarReporter
 from mirror_index.errors import ExitCode
 
 if TYPE_CHECKING:
-    from mirror_index.linking import AnnotateReport
+    from mirror_index.annotation import AnnotateReport
 
 
 @click.command("annotate")
@@ -51,8 +51,8 @@ def command(
     standard input. Offsets count Unicode code points of the file as it is, from 0. Exit status 3
     says that some documents could not be read.
     """
+    from mirror_index.annotation import AnnotateOptions, annotate_documents
     from mirror_index.collection import Collection
-    from mirror_index.linking import AnnotateOptions, annotate_documents
 
     wishes = AnnotateOptions(
         nested=nested, under=tuple(map(text_of, under)), min_probability=min_probability

@@ -15,7 +15,7 @@ from mirror_index.errors import CollectionError, ExitCode, SourceError
 
 if TYPE_CHECKING:
     from mirror_index.config import ReadOptions
-    from mirror_index.linking import ReleaseReport, TouchedLink, TouchedOverride
+    from mirror_index.curation import ReleaseReport, TouchedLink, TouchedOverride
 
 CONCEPTS = ("new", "merged", "obsoleted", "lost", "revived", "relabelled")
 NAMES = ("names_added", "names_removed", "names_moved", "rescoped")
@@ -86,7 +86,7 @@ def findings(
 ) -> Findings:
     """Compare, and look up what the changes touch."""
     from mirror_index.collection import Collection
-    from mirror_index.linking import (
+    from mirror_index.curation import (
         compare_releases,
         read_links,
         read_release,

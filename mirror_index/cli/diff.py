@@ -13,7 +13,7 @@ from mirror_index.cli.output import print_fields, print_json, print_table
 from mirror_index.errors import ExitCode
 
 if TYPE_CHECKING:
-    from mirror_index.linking import LinksDiff
+    from mirror_index.curation import LinksDiff
 
 
 @click.command("diff")
@@ -49,7 +49,7 @@ def command(
     linked), lost, status, only_old and only_new. Their order and other columns do not matter, and
     the two files may be of different formats.
     """
-    from mirror_index.linking import diff_links
+    from mirror_index.curation import diff_links
 
     key = key and text_of(key)
     diff = diff_links(old, new, column=text_of(column), key=key, tolerance=tolerance)

@@ -18,8 +18,8 @@ from mirror_index.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from mirror_index.collection import Collection
-    from mirror_index.linking import LinkTableReport
     from mirror_index.records import Link
+    from mirror_index.tables import LinkTableReport
 
 FORMATS = ("tsv", "csv", "jsonl", "parquet", "sssom")
 
@@ -132,7 +132,7 @@ def check_sssom(values: dict[str, Any]) -> None:
 
 def table_source(file: str | None, column: str | None, mentions: tuple[str, ...]) -> Any:  # noqa: ANN401
     """Return the table to link: a file, standard input, or the mentions themselves."""
-    from mirror_index.linking.tablefiles import MentionList
+    from mirror_index.tables.sources import MentionList
 
     if column is None:
         return MentionList(lines_of(mentions, file), file or "the mentions")
@@ -153,7 +153,7 @@ def write_table(
     values: dict[str, Any],
 ) -> int:
     """Link a table to a file or to standard output, and say what became of it."""
-    from mirror_index.linking import SssomOptions, link_table
+    from mirror_index.tables import SssomOptions, link_table
 
     output = None if values["output"] == Path("-") else values["output"]
     target = output or sys.stdout

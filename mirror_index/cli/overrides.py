@@ -50,7 +50,7 @@ def command(
 
 def take(collection: Collection, file: str | None, replace_all: bool, as_json: bool) -> None:
     """Import overrides and print what that changed."""
-    from mirror_index.linking import import_overrides
+    from mirror_index.curation import import_overrides
 
     source = sys.stdin.buffer if file in (None, "-") else str(file)
     report = import_overrides(collection, source, replace_all=replace_all).to_json()
@@ -59,7 +59,7 @@ def take(collection: Collection, file: str | None, replace_all: bool, as_json: b
 
 def write(collection: Collection, file: str | None, as_json: bool) -> None:
     """Export overrides; how many is printed when they go to a file."""
-    from mirror_index.linking import export_overrides
+    from mirror_index.curation import export_overrides
 
     if file in (None, "-"):
         export_overrides(collection, sys.stdout)
@@ -70,7 +70,7 @@ def write(collection: Collection, file: str | None, as_json: bool) -> None:
 
 def show(collection: Collection, as_json: bool) -> None:
     """Print the overrides, each with the state of its concept."""
-    from mirror_index.linking import override_states
+    from mirror_index.curation import override_states
 
     states = override_states(collection)
     if as_json:

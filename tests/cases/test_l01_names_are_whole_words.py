@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from mirror_index.annotation import annotate
 from mirror_index.collection import Collection
-from mirror_index.linking import annotate
 from mirror_index.records import Concept
 from tests.fakes import HashEncoder
 

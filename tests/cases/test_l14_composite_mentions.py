@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from mirror_index.collection import Collection
-from mirror_index.linking import link, link_table
+from mirror_index.linking import link
 from mirror_index.linking.composites import proposals
 from mirror_index.records import Concept, LinkStatus
+from mirror_index.tables import link_table
 from tests.fakes import HashEncoder
 
 LABELS = (

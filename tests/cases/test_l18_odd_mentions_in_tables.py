@@ -10,9 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from mirror_index.collection import Collection
-from mirror_index.linking import diff_links, link, link_table
-from mirror_index.linking.tablefiles import MentionList
+from mirror_index.curation import diff_links
+from mirror_index.linking import link
 from mirror_index.records import Concept
+from mirror_index.tables import link_table
+from mirror_index.tables.sources import MentionList
 from tests.fakes import HashEncoder
 
 MENTIONS = [

@@ -19,8 +19,8 @@ from mirror_index.linking.lexiconfile import lexicon_of
 from mirror_index.linking.model import DEFAULT_MODEL, PRESENCE
 from mirror_index.linking.words import fold
 from mirror_index.records import Concept, Name, Scope
+from tests.dictionaries import Build, concept
 from tests.fakes import HashEncoder
-from tests.linking.conftest import Build, concept
 
 
 def dictionary(concepts: int = 120, seed: int = 1) -> list[Concept]:

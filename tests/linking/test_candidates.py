@@ -16,8 +16,8 @@ from mirror_index.linking.translations import Translations
 from mirror_index.linking.words import fold
 from mirror_index.names import name_key
 from mirror_index.records import Concept, Name, Record, Scope
+from tests.dictionaries import Build, concept
 from tests.fakes import HashEncoder
-from tests.linking.conftest import Build, concept
 
 ITEMS = [
     Concept(

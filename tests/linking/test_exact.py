@@ -6,7 +6,7 @@ from mirror_index.linking.exact import exact_result
 from mirror_index.linking.redirects import Redirects
 from mirror_index.names import name_key
 from mirror_index.records import Concept, Name, Scope
-from tests.linking.conftest import Build, concept
+from tests.dictionaries import Build, concept
 
 
 def judged(build: Build, items: list[Concept], mention: str):  # noqa: ANN201

@@ -18,8 +18,8 @@ from mirror_index.linking.lexicon import Lexicon
 from mirror_index.linking.lexiconfile import keep_lexicon, lexicon_of
 from mirror_index.linking.strings import Strings
 from mirror_index.store.locking import writer_lock
+from tests.dictionaries import DISEASES, Build, concept
 from tests.fakes import HashEncoder
-from tests.linking.conftest import DISEASES, Build, concept
 
 MENTIONS = ["acute kidney failure", "type 1 diabetes", "epileptik seizure", "fits", "zebra"]
 

@@ -8,7 +8,7 @@ from mirror_index.config import LinkOptions
 from mirror_index.errors import UsageError
 from mirror_index.linking import link, pipeline
 from mirror_index.records import LinkStatus, Record, Scope
-from tests.linking.conftest import Build
+from tests.dictionaries import Build
 
 
 def test_an_exact_name_is_linked_with_its_evidence(build: Build) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mirror_index.linking.redirects import Redirects
-from tests.linking.conftest import Build, concept
+from tests.dictionaries import Build, concept
 
 
 def old(identifier: str, *targets: str, consider: tuple[str, ...] = ()) -> object:

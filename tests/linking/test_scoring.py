@@ -9,7 +9,7 @@ import pytest
 from mirror_index.config import LinkOptions
 from mirror_index.errors import SourceError
 from mirror_index.linking import GoldMention, evaluate_linking, read_gold
-from tests.linking.conftest import DISEASES, Build, concept
+from tests.dictionaries import DISEASES, Build, concept
 
 TABLE = (
     "mention\tgold\tkind\n"

@@ -9,7 +9,7 @@ from mirror_index.config import LinkOptions
 from mirror_index.errors import UsageError
 from mirror_index.linking import calibrate, link
 from mirror_index.records import LinkStatus
-from tests.linking.conftest import Build, concept
+from tests.dictionaries import Build, concept
 
 ITEMS = [
     concept("T:1", "cold", "common cold", semantic_types=("Disease",)),

@@ -10,7 +10,7 @@ from mirror_index.linking import link
 from mirror_index.linking.widening import Row, Widener
 from mirror_index.names import name_key
 from mirror_index.records import Candidate, Concept, Link, LinkStatus, Scope
-from tests.linking.conftest import DISEASES, Build, concept
+from tests.dictionaries import DISEASES, Build, concept
 
 ITEMS = (
     *DISEASES,

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from mirror_index.config import ReadOptions
-from mirror_index.errors import SourceError
-from mirror_index.linking import (
+from mirror_index.curation import (
     PastLink,
     Release,
     compare_releases,
@@ -19,9 +18,10 @@ from mirror_index.linking import (
     touched_links,
     touched_overrides,
 )
-from mirror_index.linking.releases import ConceptChange, NameChange
+from mirror_index.curation.releases import ConceptChange, NameChange
+from mirror_index.errors import SourceError
 from mirror_index.records import Concept, Name, Scope
-from tests.linking.conftest import Build, concept
+from tests.dictionaries import Build, concept
 
 OLD = (
     concept("A:1", "Stays", "remains", "Moved Name", "drops out"),

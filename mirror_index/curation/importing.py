@@ -8,18 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from mirror_index.errors import SourceError
-from mirror_index.linking.curies import prefix_cases
-from mirror_index.linking.outcomes import TableRow
-from mirror_index.linking.overrides import (
-    DOCUMENT,
-    Override,
-    OverrideAction,
-    Overrides,
-)
+from mirror_index.linking.overrides import DOCUMENT, Override, OverrideAction, Overrides
 from mirror_index.linking.redirects import Redirects
-from mirror_index.linking.tablefiles import DelimitedTable, open_table
 from mirror_index.names import name_key
 from mirror_index.readers.cells import text_flaw
+from mirror_index.tables.opening import open_table
+from mirror_index.tables.outcomes import TableRow
+from mirror_index.tables.prefixes import prefix_cases
+from mirror_index.tables.sources import DelimitedTable
 
 if TYPE_CHECKING:
     from mirror_index.collection import Collection

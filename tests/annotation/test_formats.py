@@ -11,15 +11,10 @@ from typing import Any
 
 import pytest
 
+from mirror_index.annotation import AnnotateOptions, Document, annotate_documents, read_documents
 from mirror_index.errors import SourceError, UsageError
-from mirror_index.linking import (
-    AnnotateOptions,
-    Document,
-    annotate_documents,
-    read_documents,
-)
 from mirror_index.records import Rejected
-from tests.linking.conftest import Build, concept
+from tests.dictionaries import Build, concept
 
 ITEMS = (
     concept("D:1", "Heart attack"),

@@ -10,86 +10,16 @@ import json
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO
 
 from mirror_index.errors import SourceError
-from mirror_index.linking.outcomes import TableRow
-from mirror_index.linking.rawlines import count_lines, opened_lines, stream_lines
 from mirror_index.readers.cells import text_flaw
 from mirror_index.readers.fields import RawRow, split_quoted, split_unquoted
-from mirror_index.readers.source import Line, check_source
+from mirror_index.readers.source import Line
+from mirror_index.tables.outcomes import TableRow
+from mirror_index.tables.rawlines import count_lines, opened_lines, stream_lines
 
-KINDS = {
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".txt": "tsv",
-    ".csv": "csv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
-}
 _BOM = "\ufeff"
-
-
-class LinkSource(Protocol):
-    """A table whose mentions are linked.
-
-    Attributes:
-        name: how messages call it.
-        kind: tsv, csv, jsonl or parquet.
-        columns: names of its columns, as they stand there.
-        total: number of rows if that is known beforehand.
-    """
-
-    name: str
-    kind: str
-    columns: Sequence[str]
-    total: int | None
-
-    def windows(self, size: int) -> Iterator[Sequence[TableRow]]:
-        """Yield the rows in order, `size` at a time."""
-        ...
-
-
-def kind_of(path: Path) -> str:
-    """Return the kind of a table by its name; ``.gz`` may follow.
-
-    Raises:
-        SourceError: no kind has this ending.
-    """
-    name = path.name.lower().removesuffix(".gz")
-    for ending, kind in KINDS.items():
-        if name.endswith(ending):
-            return kind
-    raise SourceError(
-        "the name does not tell the format of the table",
-        value=str(path),
-        remedy=f"The endings are {', '.join(KINDS)}",
-    )
-
-
-def open_table(source: str | Path | BinaryIO | MentionList) -> LinkSource:
-    """Open a table by its name; a binary stream is TSV, a list of mentions is one as it is.
-
-    Raises:
-        SourceError: missing, a folder, of unknown format, empty, or without a readable header.
-    """
-    if isinstance(source, MentionList):
-        return source
-    if not isinstance(source, str | Path):
-        return DelimitedTable(source, "tsv")
-    path = Path(source)
-    if path.is_dir():
-        raise SourceError(
-            "the table is a folder", value=str(path), remedy="Name one file inside it"
-        )
-    check_source(path)
-    kind = kind_of(path)
-    if kind == "parquet":
-        from mirror_index.linking.arrowtables import ParquetTable  # pyarrow is slow to load
-
-        return ParquetTable(path)
-    return JsonTable(path) if kind == "jsonl" else DelimitedTable(path, kind)
 
 
 class MentionList:

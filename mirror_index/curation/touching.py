@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from mirror_index.linking.diffing import PastLink
+from mirror_index.curation.diffing import PastLink
+from mirror_index.curation.releases import ConceptChange, NameChange, Release, ReleaseReport
 from mirror_index.linking.overrides import Override, OverrideAction, load_overrides
-from mirror_index.linking.releases import ConceptChange, NameChange, Release, ReleaseReport
 from mirror_index.names import name_key
 from mirror_index.store.concepts import iterate_concepts
 from mirror_index.store.layout import DATABASE

@@ -1,4 +1,4 @@
-"""What is added to each row of a linked table, and under which names."""
+"""Rows of a table to link, what is added to each, and under which names."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count, islice
 from math import prod
+from typing import Protocol
 
 from mirror_index.records import Link, normalise_text
 
@@ -45,6 +46,26 @@ class TableRow:
     cells: tuple[object, ...] = ()
     problem: str | None = None
     blank: bool = False
+
+
+class LinkSource(Protocol):
+    """A table whose mentions are linked.
+
+    Attributes:
+        name: how messages call it.
+        kind: tsv, csv, jsonl or parquet.
+        columns: names of its columns, as they stand there.
+        total: number of rows if that is known beforehand.
+    """
+
+    name: str
+    kind: str
+    columns: Sequence[str]
+    total: int | None
+
+    def windows(self, size: int) -> Iterator[Sequence[TableRow]]:
+        """Yield the rows in order, `size` at a time."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from mirror_index.curation import diff_links, read_links
+from mirror_index.curation.diffing import KINDS
 from mirror_index.errors import SourceError, UsageError
-from mirror_index.linking import diff_links, read_links
-from mirror_index.linking.diffing import KINDS
 
 HEADER = "mention\tstatus\tconcept_id\tlabel\tprobability\tmatched_name\n"
 

@@ -9,14 +9,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mirror_index.annotation import AnnotateOptions, Annotation, Annotator, annotate
+from mirror_index.annotation.plausible import is_plausible
+from mirror_index.annotation.sentences import Sentences
 from mirror_index.collection import Collection
+from mirror_index.curation import import_overrides
 from mirror_index.errors import UsageError
-from mirror_index.linking import AnnotateOptions, Annotation, Annotator, annotate, import_overrides
-from mirror_index.linking.plausible import is_plausible
-from mirror_index.linking.sentences import Sentences
 from mirror_index.names import name_key
 from mirror_index.records import Concept, LinkStatus, Record, Scope
-from tests.linking.conftest import DISEASES, Build, concept
+from tests.dictionaries import DISEASES, Build, concept
 
 ITEMS = (
     *DISEASES,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mirror_index.linking.annotated import FORMATS
-from mirror_index.linking.annotating import PROBABILITY, SHORT_PROBABILITY
+from mirror_index.annotation.annotator import PROBABILITY, SHORT_PROBABILITY
+from mirror_index.annotation.files import FORMATS
+from mirror_index.annotation.plausible import SHORT
 from mirror_index.linking.overrides import METHOD
-from mirror_index.linking.plausible import SHORT
 from mirror_index.linking.variants import BRITISH, IRREGULAR
 from mirror_index.linking.widening import VARIANT_DISCOUNT
 

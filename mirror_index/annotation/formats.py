@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 from datetime import date
 from typing import Any
 
+from mirror_index.annotation.annotator import Annotation
+from mirror_index.annotation.documents import Document
 from mirror_index.errors import UsageError
-from mirror_index.linking.annotating import Annotation
-from mirror_index.linking.documents import Document
 
 TYPE = "Concept"
 """The type of every annotation in the formats that need one."""

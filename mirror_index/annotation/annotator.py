@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mirror_index.annotation.branches import Branch
+from mirror_index.annotation.occurrences import NameIndex, Place, words_of
+from mirror_index.annotation.plausible import is_plausible, is_short
+from mirror_index.annotation.sentences import Sentences
 from mirror_index.errors import UsageError
 from mirror_index.linking.abbreviations import definitions
-from mirror_index.linking.branches import Branch
 from mirror_index.linking.exact import ExactMatch, ExactResult, exact_result
-from mirror_index.linking.occurrences import NameIndex, Place, words_of
 from mirror_index.linking.overrides import METHOD, Judge
-from mirror_index.linking.plausible import is_plausible, is_short
 from mirror_index.linking.redirects import Redirects
-from mirror_index.linking.sentences import Sentences
 from mirror_index.names import name_key
 from mirror_index.records import Link, LinkStatus, Scope
 

@@ -13,10 +13,10 @@ import pytest
 
 from mirror_index.collection import Collection
 from mirror_index.errors import UsageError
-from mirror_index.linking import SssomOptions, link_table
-from mirror_index.linking.tablefiles import MentionList
 from mirror_index.records import Concept, Name, Scope
-from tests.linking.conftest import Build
+from mirror_index.tables import SssomOptions, link_table
+from mirror_index.tables.sources import MentionList
+from tests.dictionaries import Build
 
 # What the specification calls built in; every other prefix must be declared.
 BUILT_IN = {"owl", "rdf", "rdfs", "semapv", "skos", "sssom", "linkml", "xsd"}

@@ -10,13 +10,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
+from mirror_index.annotation.annotator import AnnotateOptions, Annotator
+from mirror_index.annotation.documents import Document, read_documents
+from mirror_index.annotation.formats import WRITERS, AnnotatedDocument, brat
 from mirror_index.errors import UsageError
-from mirror_index.linking.annotating import AnnotateOptions, Annotator
-from mirror_index.linking.documents import Document, read_documents
-from mirror_index.linking.formats import WRITERS, AnnotatedDocument, brat
-from mirror_index.linking.tablesinks import complete_file
 from mirror_index.progress import SILENT, Reporter
 from mirror_index.records import Rejected
+from mirror_index.tables.sinks import complete_file
 
 if TYPE_CHECKING:
     from mirror_index.collection import Collection

@@ -19,9 +19,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, TextIO
 
 from mirror_index.errors import UsageError
-from mirror_index.linking.curies import BUILT_IN, PREFIX, Curies
-from mirror_index.linking.outcomes import LinkedRow
-from mirror_index.linking.predicates import (
+from mirror_index.names import name_key
+from mirror_index.records import Candidate, Link, LinkStatus, normalise_text
+from mirror_index.tables.outcomes import LinkedRow
+from mirror_index.tables.predicates import (
     BY_NAME,
     MATCH_FIELDS,
     MEASURES,
@@ -30,8 +31,7 @@ from mirror_index.linking.predicates import (
     justification_of,
     predicate_of,
 )
-from mirror_index.names import name_key
-from mirror_index.records import Candidate, Link, LinkStatus, normalise_text
+from mirror_index.tables.prefixes import BUILT_IN, PREFIX, Curies
 
 if TYPE_CHECKING:
     from mirror_index.collection import Collection

@@ -11,9 +11,9 @@ from typing import Any, Protocol, TextIO
 
 from mirror_index import durable
 from mirror_index.errors import UsageError
-from mirror_index.linking.outcomes import LinkedRow, added_names, distinct_names
-from mirror_index.linking.tablefiles import DelimitedTable, LinkSource
 from mirror_index.readers.cells import plain_text, scalar_cell, text_flaw
+from mirror_index.tables.outcomes import LinkedRow, LinkSource, added_names, distinct_names
+from mirror_index.tables.sources import DelimitedTable
 
 _BOM = "\ufeff"
 _HALF = re.compile("[\ud800-\udc7f\udd00-\udfff]")  # the rest stand for undecodable bytes

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from mirror_index.errors import UsageError
-from mirror_index.linking.curies import prefix_cases
 from mirror_index.records import Concept
+from mirror_index.tables.prefixes import prefix_cases
 
 
 class Branch:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from mirror_index.curation.importing import COLUMNS
 from mirror_index.errors import UsageError
-from mirror_index.linking.curating import COLUMNS
 from mirror_index.linking.overrides import Override, load_overrides
 from mirror_index.linking.redirects import Redirects
-from mirror_index.linking.tablesinks import complete_file, csv_cell, open_text, tsv_cell
+from mirror_index.tables.sinks import complete_file, csv_cell, open_text, tsv_cell
 
 if TYPE_CHECKING:
     from mirror_index.collection import Collection

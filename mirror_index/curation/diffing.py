@@ -11,9 +11,9 @@ from typing import Any, BinaryIO
 
 from mirror_index.errors import SourceError, UsageError
 from mirror_index.evaluation.linking import canonical_id
-from mirror_index.linking.outcomes import ERROR, answer_columns
-from mirror_index.linking.tablefiles import LinkSource, open_table
 from mirror_index.records import LinkStatus
+from mirror_index.tables.opening import open_table
+from mirror_index.tables.outcomes import ERROR, LinkSource, answer_columns
 
 _STATUSES = (*(status.value for status in LinkStatus), ERROR)
 KINDS = ("same", "moved", "concept", "gained", "lost", "status", "only_old", "only_new")

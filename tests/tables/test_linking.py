@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 
 from mirror_index.collection import Collection
 from mirror_index.errors import SourceError, UsageError
-from mirror_index.linking import link_table, tables
-from mirror_index.linking.outcomes import ADDED, added_names, answer_columns, distinct_names
-from mirror_index.linking.tablefiles import MentionList
+from mirror_index.tables import link_table
+from mirror_index.tables import linking as tables
+from mirror_index.tables.outcomes import ADDED, added_names, answer_columns, distinct_names
+from mirror_index.tables.sources import MentionList
+from tests.dictionaries import DISEASES, Build, concept
 from tests.fakes import HashEncoder
-from tests.linking.conftest import DISEASES, Build, concept
 
 SOURCE = 'doc\tmention\n1\tSEIZURE\n2\t\n3\t"odd\n4\tSEIZURE\n'
 

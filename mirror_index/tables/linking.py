@@ -11,20 +11,15 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from mirror_index.config import LinkOptions
 from mirror_index.errors import SourceError, UsageError
-from mirror_index.linking.outcomes import ERROR, LinkedRow, TableRow
 from mirror_index.linking.pipeline import link
-from mirror_index.linking.sssom import SssomOptions, SssomSink
-from mirror_index.linking.tablefiles import LinkSource, MentionList, kind_of, open_table
-from mirror_index.linking.tablesinks import (
-    DelimitedSink,
-    JsonSink,
-    Sink,
-    complete_file,
-    open_text,
-)
 from mirror_index.progress import SILENT, Reporter
 from mirror_index.readers.cells import text_flaw
 from mirror_index.records import LinkStatus
+from mirror_index.tables.opening import kind_of, open_table
+from mirror_index.tables.outcomes import ERROR, LinkedRow, LinkSource, TableRow
+from mirror_index.tables.sinks import DelimitedSink, JsonSink, Sink, complete_file, open_text
+from mirror_index.tables.sources import MentionList
+from mirror_index.tables.sssom import SssomOptions, SssomSink
 
 if TYPE_CHECKING:
     from mirror_index.collection import Collection
@@ -185,7 +180,7 @@ def _opened_sink(
         else:
             partial = stack.enter_context(complete_file(Path(output)))
             if kind == "parquet":
-                from mirror_index.linking.arrowtables import ParquetSink  # pyarrow is slow to load
+                from mirror_index.tables.arrow import ParquetSink  # pyarrow is slow to load
 
                 writer = ParquetSink(partial, table)
                 stack.callback(writer.close)

@@ -11,27 +11,21 @@ import pytest
 from mirror_index import durable
 from mirror_index.collection import Collection
 from mirror_index.config import LinkOptions
+from mirror_index.curation import export_overrides, import_overrides, override_states
 from mirror_index.errors import (
     CollectionBusyError,
     CollectionError,
     SourceError,
     UsageError,
 )
-from mirror_index.linking import (
-    Override,
-    OverrideAction,
-    export_overrides,
-    import_overrides,
-    link,
-    link_table,
-    override_states,
-)
+from mirror_index.linking import Override, OverrideAction, link
 from mirror_index.linking.overrides import Overrides, load_overrides
-from mirror_index.linking.tablefiles import MentionList
 from mirror_index.records import Concept, Link, LinkStatus
 from mirror_index.store.locking import writer_lock
+from mirror_index.tables import link_table
+from mirror_index.tables.sources import MentionList
+from tests.dictionaries import DISEASES, Build, concept
 from tests.fakes import HashEncoder
-from tests.linking.conftest import DISEASES, Build, concept
 
 HEADER = "mention\taction\treason\twho\twhen\n"
 

@@ -9,10 +9,16 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mirror_index.linking.outcomes import ADDED, LinkedRow, TableRow, added_names, distinct_names
-from mirror_index.linking.tablefiles import LinkSource
-from mirror_index.linking.tablesinks import cell_text
 from mirror_index.readers.source import check_file, unreadable
+from mirror_index.tables.outcomes import (
+    ADDED,
+    LinkedRow,
+    LinkSource,
+    TableRow,
+    added_names,
+    distinct_names,
+)
+from mirror_index.tables.sinks import cell_text
 
 _NUMBERS = frozenset(("probability", "margin"))
 

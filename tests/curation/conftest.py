@@ -1,0 +1,5 @@
+"""Collections of a small dictionary."""
+
+from tests.dictionaries import build
+
+__all__ = ["build"]
