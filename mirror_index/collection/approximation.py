@@ -9,6 +9,7 @@ from typing import Any
 
 from mirror_index import durable
 from mirror_index.config import IndexSpec
+from mirror_index.errors import UsageError
 from mirror_index.index.choosing import EXACT, choose, is_auto
 from mirror_index.index.latency import exact_facts, scan_milliseconds
 from mirror_index.progress import Reporter
@@ -44,8 +45,12 @@ def make_ann(
     rebuild: bool,
     texts: Callable[[Sequence[int]], list[str]],
     reporter: Reporter,
+    lenient: bool = False,
 ) -> AnnState:
     """Keep the current index, or build, calibrate and make durable a new one over all rows.
+
+    With `lenient`, a kind that needs more rows than there are gives way to exact search, which the
+    reporter is told; as soon as there are enough rows it is built again.
 
     Raises:
         CollectionError: the kind that was asked for takes more memory than is allowed.
@@ -68,7 +73,13 @@ def make_ann(
             return _kept(current)
         return AnnState(parameters=exact_facts(vectors))
     making = _Making(folder, vectors, spec, number, encoder, texts, reporter)
-    return making.best_of(choice.kinds[:TRIALS])
+    try:
+        return making.best_of(choice.kinds[:TRIALS])
+    except UsageError as error:
+        if not lenient:
+            raise
+        reporter.note(f"search is exact until there are more texts: {error.what}")
+        return AnnState(parameters=exact_facts(vectors))
 
 
 def _kept(current: Generation) -> AnnState:

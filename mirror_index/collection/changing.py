@@ -177,6 +177,7 @@ class Change:
             rebuild=self._target.fresh,
             texts=lambda wanted: self._store.texts_of(wanted, pending=True),
             reporter=self._options.reporter,
+            lenient=not self._target.fresh,
         )
 
     def _commit(self, rows: int, bound: BoundEncoder | None, ann: AnnState) -> ChangeReport:

@@ -10,7 +10,7 @@ import numpy as np
 from mirror_index.collection.view import View
 from mirror_index.index.exact import Ranked, cut, margin_of, rank_all
 from mirror_index.index.halves import near_rows
-from mirror_index.store.concepts import KeyedName
+from mirror_index.store.concepts import KeyedName, keyed_names
 from mirror_index.vectors import FloatMatrix, IntVector, UnitRows
 
 _SCORES = 1 << 24
@@ -33,6 +33,15 @@ class KeyedNames:
     generation: int
     texts: int
     names: Sequence[KeyedName]
+
+    @classmethod
+    def of(cls, view: View) -> KeyedNames:
+        """Read the names of a state."""
+        return cls(
+            generation=view.generation.number,
+            texts=view.generation.live_texts,
+            names=keyed_names(view.store.connection),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -97,8 +97,7 @@ class CollectionReader:
     def _enter_view(self, stack: ExitStack) -> View:
         missing: FileNotFoundError | None = None
         # A writer may commit and clear away the old file between our snapshot and our opening it;
-        # then the
-        # next snapshot names the new file.
+        # then the next snapshot names the new file.
         for _ in range(3):
             generation = stack.enter_context(self._store.snapshot())
             if self._view is not None and self._view.generation.number == generation.number:
@@ -226,11 +225,7 @@ class CollectionReader:
     def keyed_names(self) -> KeyedNames:
         """Return the names of live concepts with their keys, all of one committed state."""
         with self._reading() as view:
-            return KeyedNames(
-                generation=view.generation.number,
-                texts=view.generation.live_texts,
-                names=stored_concepts.keyed_names(view.store.connection),
-            )
+            return KeyedNames.of(view)
 
     def committed(self) -> Generation:
         """Return the newest committed state as it is stored; `history` tells more of it."""

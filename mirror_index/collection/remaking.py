@@ -151,6 +151,7 @@ class FileRepair:
             rebuild=True,
             texts=self._store.texts_of,
             reporter=self._reporter,
+            lenient=True,
         )
         self.state = replace(
             self.state,

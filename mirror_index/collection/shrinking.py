@@ -149,4 +149,5 @@ def _rebuild_ann(
         rebuild=True,
         texts=texts,
         reporter=reporter,
+        lenient=True,
     )

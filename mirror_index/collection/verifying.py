@@ -26,6 +26,7 @@ from mirror_index.vectors import EncoderLike
 _SHOWN = 10
 _RESTORE = "Restore the file from a copy, or build the collection again with overwrite"
 _REPAIR = "Run `mirror-index repair`, which makes it again"
+_STOPPED_BY = (CollectionCorruptError, sqlite3.DatabaseError, ValueError, KeyError, TypeError)
 _HARMLESS = ("leftover", "stranger")
 _MEND = "Run `mirror-index repair`; what that cannot mend, restore from a copy or build again"
 _CLEAN = "Harmless; the next change removes or uses it"
@@ -247,7 +248,7 @@ def _guarded(check: Callable[[], Iterator[Problem]]) -> Iterator[Problem]:
     """Run a check; a value so damaged that it stops the check is a finding as well."""
     try:
         yield from check()
-    except (CollectionCorruptError, sqlite3.DatabaseError, ValueError, KeyError, TypeError) as error:
+    except _STOPPED_BY as error:
         yield Problem(
             kind="database",
             where=DATABASE,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mirror_index.errors import FilterError
+from mirror_index.errors import CollectionCorruptError, FilterError
 from mirror_index.index.vectorfile import map_rows
 from mirror_index.store.filter_sql import EVERYTHING, Predicate, compile_filter
 from mirror_index.store.filter_tree import BUILT_IN, Filter, columns_of
@@ -68,7 +68,12 @@ class View:
             return None
         from mirror_index.index.ann import AnnIndex  # faiss is only loaded where it is used
 
-        index = AnnIndex.load(path, self.generation.ann_parameters)
+        try:
+            index = AnnIndex.load(path, self.generation.ann_parameters)
+        except CollectionCorruptError:
+            if path.is_file():
+                raise
+            return None  # a writer has just removed it, with the state that it belongs to
         index.require_shape(self.generation.ann_rows, self.generation.dim, path)
         return index
 

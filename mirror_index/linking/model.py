@@ -93,14 +93,14 @@ class LinkModel:
 
 DEFAULT_MODEL = LinkModel(
     ranking=(9.0, 8.0, -1.0, -1.0, -2.0, -0.5, 1.0, 0.0),
-    presence=(7.0, 1.0, 0.5, 0.0, 2.0, -0.5, -0.5),
-    bias=-5.0,
+    presence=(9.0, 0.5, 3.0, 0.0, 2.0, -0.5, -0.5),
+    bias=-8.3,
 )
 """Used without a calibration, and what calibration starts from.
 
-Rounded from fits on random parts of two dictionaries, of 3 to 200 concepts, with names of other
-concepts and words of another field as mentions of nothing; see docs/linking.md. In a dictionary of
-thousands, which a calibration is for, they are too sure."""
+The ranking is rounded from fits on random parts of two dictionaries, of 3 to 200 concepts; presence
+leans more on shared words than those fits do, so that a name that is merely spelled a little alike
+is not taken, whatever the encoder makes of it; see docs/linking.md."""
 
 
 def presence_features(best: Floats, share: Any) -> Floats:  # noqa: ANN401 - a number or an array

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +14,8 @@ import numpy as np
 import pytest
 
 from mirror_index.config import EncoderConfig, Pooling, Precision
-from mirror_index.encoding import load_query_encoder
+from mirror_index.encoding import load_query_encoder, onnx
+from mirror_index.encoding.batching import Batch
 from mirror_index.encoding.loading import load_encoder
 from mirror_index.encoding.onnx import OnnxEncoder
 from mirror_index.errors import EncoderError
@@ -65,6 +68,39 @@ def test_one_text_and_many_give_the_same(tiny: Tiny, tmp_path: Path) -> None:
     many = [f"{text} {number}" for number in range(20) for text in TEXTS]
     alone = np.concatenate([copy.encode([text]) for text in many])
     assert np.abs(copy.encode(many) - alone).max() < 1e-5
+
+
+@pytest.mark.parametrize("cores", [1, 2, 5])
+def test_batches_run_side_by_side(
+    tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cores: int
+) -> None:
+    encoder = load_encoder(tiny("bert"), EncoderConfig(precision=Precision.FLOAT32))
+    encoder.save(tmp_path)
+    encoder.export_onnx(tmp_path)
+    copy = OnnxEncoder(tmp_path)
+    threads: set[str] = set()
+    run_one = copy._pass
+
+    def run(batch: Batch) -> np.ndarray:
+        threads.add(threading.current_thread().name)
+        return run_one(batch)
+
+    monkeypatch.setattr(copy, "_pass", run)
+    monkeypatch.setattr(onnx, "_cores", lambda: cores)
+    many = [f"{text} {number}" for number in range(40) for text in TEXTS]
+    found = copy.encode(many)
+    assert ("MainThread" in threads) == (cores == 1)
+    assert len(threads) <= cores
+    alone = np.concatenate([copy.encode([text]) for text in many])
+    assert np.abs(found - alone).max() < 1e-5
+
+
+def test_cores_are_counted_on_any_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 3)
+    assert onnx._cores() == 3
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert onnx._cores() == 1
 
 
 def test_query_path_loads_no_torch(tiny: Tiny, tmp_path: Path) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mirror_index.collection import Collection
 from mirror_index.config import LinkOptions
-from mirror_index.linking import link
+from mirror_index.linking import calibration, link
+from mirror_index.linking.model import DEFAULT_MODEL
 from mirror_index.linking.spelling import one_slip
 from mirror_index.records import Concept, LinkStatus, Name, Scope
 from tests.fakes import HashEncoder
@@ -86,9 +89,14 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     ],
 )
 def test_a_slip_is_forgiven_where_it_can_mean_one_name(
-    collection: Collection, mention: str, status: LinkStatus, concept_id: str | None
+    collection: Collection,
+    monkeypatch: pytest.MonkeyPatch,
+    mention: str,
+    status: LinkStatus,
+    concept_id: str | None,
 ) -> None:
-    # The trigram encoder knows slips as well; this threshold leaves them to the spelling layer.
+    # The trigram encoder knows slips as well; a model without trust leaves them to this layer.
+    monkeypatch.setattr(calibration, "DEFAULT_MODEL", replace(DEFAULT_MODEL, bias=-12.0))
     (answer,) = link(collection, [mention], LinkOptions(min_probability=0.8))
     assert (answer.status, answer.concept_id) == (status, concept_id)
     if concept_id is not None:
