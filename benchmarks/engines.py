@@ -10,6 +10,7 @@ an ef_construction of 100; ours has what FAISS sets, 40.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -38,7 +39,7 @@ def lists_of(rows: int) -> int:
     return max(16, 1 << (4 * int(rows**0.5)).bit_length() - 1)
 
 
-class Engine:
+class Engine(ABC):
     """What is measured; `settings` are tried in this order, a rising breadth of search."""
 
     name: ClassVar[str]
@@ -53,17 +54,17 @@ class Engine:
         """Return what to sweep; a single 0 when there is nothing to set."""
         return EFS
 
+    @abstractmethod
     def build(self, vectors: Matrix) -> None:
         """Index vectors with their metadata, down to the disk."""
-        raise NotImplementedError
 
+    @abstractmethod
     def add(self, vectors: Matrix, first: int) -> None:
         """Add vectors with their metadata, down to the disk."""
-        raise NotImplementedError
 
+    @abstractmethod
     def search(self, queries: Matrix, k: int, setting: int, part_below: int | None) -> Ids:
         """Return (q, k) row numbers; missing ones are -1."""
-        raise NotImplementedError
 
 
 class _Given:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from mirror_index.config import LinkOptions
 from mirror_index.linking.exact import ExactResult
-from mirror_index.records import Candidate, LinkStatus, Scope
+from mirror_index.records import Candidate, Link, LinkStatus, Scope
 
 EXACT_PROBABILITY = 0.95
 """Chance that a concept is meant whose very name was used: of the mentions with exactly one such
@@ -173,3 +173,36 @@ def _proposed(proposals: Sequence[Proposal], named: Sequence[Candidate]) -> list
 def with_label(candidate: Candidate, label: str) -> Candidate:
     """Return the candidate with its concept's label."""
     return replace(candidate, label=label)
+
+
+def link_to_best(
+    mention: str,
+    status: LinkStatus,
+    candidates: tuple[Candidate, ...],
+    margin: float | None,
+    trace: tuple[str, ...],
+) -> Link:
+    """Return the link of a mention to the first of its candidates, of which there is at least one.
+
+    Args:
+        mention: as it was given.
+        status: linked or ambiguous.
+        candidates: best first, labelled.
+        margin: probability of the first less that of the second.
+        trace: the steps taken.
+    """
+    best = candidates[0]
+    return Link(
+        mention=mention,
+        status=status,
+        concept_id=best.concept_id,
+        label=best.label,
+        score=best.score,
+        probability=best.probability,
+        matched_name=best.matched_name,
+        scope=best.scope,
+        method=best.method,
+        margin=margin,
+        candidates=candidates,
+        trace=trace,
+    )

@@ -15,9 +15,6 @@ from numpy.typing import NDArray
 
 from mirror_index.vectors import FloatVector, IntVector
 
-ORDER = 3
-"""Characters in an n-gram; a space stands before and after every key."""
-
 BUCKETS = 1 << 20
 POSTINGS = 30_000
 """Postings read for one query, rarest n-grams first: what bounds the time of a search."""

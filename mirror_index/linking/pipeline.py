@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mirror_index.config import LinkOptions
 from mirror_index.errors import UsageError
-from mirror_index.linking.deciding import Decision, decide, with_label
+from mirror_index.linking.deciding import Decision, decide, link_to_best, with_label
 from mirror_index.linking.exact import ExactResult, exact_result
 from mirror_index.linking.overrides import Judge
 from mirror_index.linking.ranking import Ranked, Ranker
@@ -226,21 +226,7 @@ class _Linker:
                 candidates=candidates,
                 trace=trace,
             )
-        best = candidates[0]
-        return Link(
-            mention=mention,
-            status=decision.status,
-            concept_id=best.concept_id,
-            label=best.label,
-            score=best.score,
-            probability=best.probability,
-            matched_name=best.matched_name,
-            scope=best.scope,
-            method=best.method,
-            margin=decision.margin,
-            candidates=candidates,
-            trace=trace,
-        )
+        return link_to_best(mention, decision.status, candidates, decision.margin, trace)
 
     def _trace(
         self, name: NormalisedName, exact: ExactResult, nearest: Ranked, decision: Decision

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from mirror_index.config import LinkOptions
 from mirror_index.linking.abbreviations import Definition, definitions, expansions
 from mirror_index.linking.composites import Parts, proposals
+from mirror_index.linking.deciding import link_to_best
 from mirror_index.linking.variants import variants
 from mirror_index.names import name_key
 from mirror_index.records import Candidate, Link, LinkStatus
@@ -200,21 +201,7 @@ def _joined(
         return Link(
             mention=mention, status=status, margin=margin, candidates=candidates, trace=trace
         )
-    best = candidates[0]
-    return Link(
-        mention=mention,
-        status=status,
-        concept_id=best.concept_id,
-        label=best.label,
-        score=best.score,
-        probability=best.probability,
-        matched_name=best.matched_name,
-        scope=best.scope,
-        method=best.method,
-        margin=margin,
-        candidates=candidates,
-        trace=trace,
-    )
+    return link_to_best(mention, status, candidates, margin, trace)
 
 
 def _split(own: Link, parts: Parts, found: tuple[Link, ...]) -> Link:
