@@ -7,6 +7,7 @@ edited after a release; a new one is appended and `FORMAT_VERSION` (store/layout
 from __future__ import annotations
 
 import sqlite3
+from functools import cache
 from pathlib import Path
 
 from sqlite_utils import Database, Migrations
@@ -195,7 +196,8 @@ for _name, _step in _STEPS.items():
     MIGRATIONS(name=_name)(_step)
 
 
-def expected_schema(version: int = FORMAT_VERSION) -> set[tuple[str, str]]:
+@cache
+def expected_schema(version: int = FORMAT_VERSION) -> frozenset[tuple[str, str]]:
     """Return (name, SQL) of everything a database of a format defines."""
     connection = sqlite3.connect(":memory:", isolation_level=None)
     try:
@@ -203,7 +205,7 @@ def expected_schema(version: int = FORMAT_VERSION) -> set[tuple[str, str]]:
             for statement in statements:
                 connection.execute(statement)
         rows = connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")
-        return {(name, sql) for name, sql in rows}
+        return frozenset((name, sql) for name, sql in rows)
     finally:
         connection.close()
 
