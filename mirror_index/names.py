@@ -88,7 +88,7 @@ def normalise_trace(text: str) -> NormalisedName:
     return NormalisedName(key=text, steps=tuple(steps))
 
 
-_POSSESSIVE = re.compile(r"(?<=\w)(?:'s)+(?!\w)")
+_POSSESSIVE = re.compile(r"(?<=\w)(?:'s)+(?![^\W_])")
 _INNER_APOSTROPHE = re.compile(r"(?<=[^\W\d_])'+(?=[^\W\d_])")
 
 

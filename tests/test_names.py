@@ -28,6 +28,7 @@ SAME = [
     ("Graves' disease", "Graves disease", "graves disease"),
     ("O'Brien", "O’Brien", "obrien"),
     ("Löfgren´s", "Löfgren's", "lofgren"),
+    ("Graves's_disease", "Graves's disease", "graves disease"),
     ("3´-UTR", "3'-UTR", "3' utr"),
     ("`quoted` name", "“quoted” name", "quoted name"),
     ("non–small cell", "non-small cell", "non small cell"),
