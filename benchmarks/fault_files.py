@@ -23,8 +23,7 @@ from mirror_index.collection.verifying import verify_collection
 from mirror_index.config import Dtype, IndexSpec, SearchOptions
 from mirror_index.errors import MirrorIndexError
 from mirror_index.index import calibration
-from mirror_index.records import Concept, Name, Record, Rejected, Scope
-from tests.collection.oracle import names
+from tests.collection.oracle import every_kind, names
 from tests.fakes import HashEncoder
 
 ENCODER = HashEncoder(16)
@@ -68,18 +67,7 @@ def damages(folder: Path, places: int, seed: int) -> Iterator[dict[str, Any]]:
 
 def make(folder: Path, spec: IndexSpec) -> None:
     """Build a collection that has something in every file and table."""
-    items = [
-        *names(60),
-        Concept(
-            id="X:1",
-            label="Kidney Failure",
-            names=(Name(text="renal failure", scope=Scope.EXACT, name_type="layperson"),),
-            alt_ids=("X:7",),
-        ),
-        Concept(id="X:2", label="obsolete thing", obsolete=True, replaced_by=("X:1",)),
-        Record(id="d", text="a  raw   spelling", concept_id="D:1", scope=Scope.LABEL),
-        Rejected(line=9, reason="bad", content="excerpt of it"),
-    ]
+    items = every_kind(60)
     with Collection.build(folder, items, encoder=ENCODER, spec=spec, source="s.obo") as built:
         built.delete(["r00007"])
         built.add(names(5, start=100))

@@ -10,7 +10,16 @@ import numpy as np
 
 from mirror_index.collection import Collection
 from mirror_index.config import SearchOptions
-from mirror_index.records import Hit, Record, normalise_text
+from mirror_index.records import (
+    Concept,
+    Hit,
+    Name,
+    Record,
+    Rejected,
+    Scope,
+    SourceItem,
+    normalise_text,
+)
 from tests.fakes import HashEncoder
 
 NOISE = 2e-6
@@ -107,4 +116,22 @@ def names(count: int, start: int = 0) -> list[Record]:
             line=number + 1,
         )
         for number in range(start, start + count)
+    ]
+
+
+def every_kind(count: int) -> list[SourceItem]:
+    """`names` and beside them something for every table: concepts, an obsolete one, a bad row."""
+    return [
+        *names(count),
+        Concept(
+            id="X:1",
+            label="Kidney Failure",
+            names=(Name(text="renal failure", scope=Scope.EXACT, name_type="layperson"),),
+            definition="A failing kidney.",
+            alt_ids=("X:7",),
+            parents=("X:0",),
+        ),
+        Concept(id="X:2", label="obsolete thing", obsolete=True, replaced_by=("X:1",)),
+        Record(id="d", text="a  raw   spelling", concept_id="D:1", scope=Scope.LABEL),
+        Rejected(line=9, reason="bad", content="excerpt of it"),
     ]

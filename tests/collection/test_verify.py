@@ -15,8 +15,7 @@ from mirror_index.collection import Collection
 from mirror_index.collection.verifying import verify_collection
 from mirror_index.config import IndexSpec
 from mirror_index.errors import MirrorIndexError
-from mirror_index.records import Concept, Name, Record, Rejected, Scope
-from tests.collection.oracle import names
+from tests.collection.oracle import every_kind, names
 from tests.fakes import HashEncoder
 
 ENCODER = HashEncoder(16)
@@ -25,20 +24,7 @@ ENCODER = HashEncoder(16)
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("verify") / "c"
-    items = [
-        *names(40),
-        Concept(
-            id="X:1",
-            label="Kidney Failure",
-            names=(Name(text="renal failure", scope=Scope.EXACT, name_type="layperson"),),
-            definition="A failing kidney.",
-            alt_ids=("X:7",),
-            parents=("X:0",),
-        ),
-        Concept(id="X:2", label="obsolete thing", obsolete=True, replaced_by=("X:1",)),
-        Record(id="d", text="a  raw   spelling", concept_id="D:1", scope=Scope.LABEL),
-        Rejected(line=9, reason="bad", content="excerpt of it"),
-    ]
+    items = every_kind(40)
     spec = IndexSpec(kind="HNSW8")
     with Collection.build(folder, items, encoder=ENCODER, spec=spec, source="s.obo") as built:
         built.delete(["r00007"])
