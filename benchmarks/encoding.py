@@ -110,7 +110,7 @@ def _load(folder: Path) -> _Paths:
         raise UnavailableError("the peer is absent: pip install 'mirror-index[bench]'") from error
     import torch
 
-    from mirror_index.encoding.loading import default_encoder_folder
+    from mirror_index.encoding.default import default_encoder_folder
 
     fast = load_encoder(None, _config(Precision.AUTO))
     plain = load_encoder(None, _config(Precision.FLOAT32))

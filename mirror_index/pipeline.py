@@ -22,7 +22,7 @@ from mirror_index.config import (
     ReadOptions,
 )
 from mirror_index.durable import sha256_of
-from mirror_index.encoding import load_encoder, load_stored_encoder
+from mirror_index.encoding import load_stored_encoder, open_encoder
 from mirror_index.errors import CollectionError, UsageError
 from mirror_index.linking.refitting import refit_when_due
 from mirror_index.npy import NpyWriter
@@ -95,7 +95,7 @@ def build_collection(
         encoder = _tuned_encoder(source, folder, encoder, config, read_options, reporter)
     model: EncoderLike
     if vectors is None:
-        model = load_encoder(encoder, encoder_config)
+        model = open_encoder(encoder, encoder_config)
     else:
         given = give_to_new(source, read_options, vectors, encoder, encoder_config)
         items, model = given.items, given.encoder
@@ -265,7 +265,7 @@ def encode_source(
         MirrorIndexError: whatever reading and encoding cannot do, or an empty source.
     """
     items = read(source, read_options)
-    model = load_encoder(encoder, encoder_config)
+    model = open_encoder(encoder, encoder_config)
     counts = dict.fromkeys(("rows", "truncated", "unknown", "skipped", "quarantined"), 0)
     with NpyWriter(output, model.dim) as writer, reporter.stage("encode") as advance:
         for window in _record_windows(items, counts):

@@ -18,7 +18,7 @@ from mirror_index.collection.pairing import survey
 from mirror_index.collection.starting import writing
 from mirror_index.collection.unencoded import is_unencoded
 from mirror_index.config import EncoderConfig, ReadOptions
-from mirror_index.encoding import load_encoder
+from mirror_index.encoding import open_encoder
 from mirror_index.errors import UsageError
 from mirror_index.index.vectorfile import map_rows
 from mirror_index.readers import read
@@ -67,7 +67,7 @@ def give_to_new(
     vectors = open_vectors(file)
     again = _reading(source, options, vectors)
     if encoder is not None:
-        return _give(again, vectors, load_encoder(encoder, config), _nothing_stored)
+        return _give(again, vectors, open_encoder(encoder, config), _nothing_stored)
     for name in ("pooling", "max_length", "prompt"):
         if getattr(config, name) is not None:
             raise UsageError(

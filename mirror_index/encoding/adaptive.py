@@ -1,4 +1,4 @@
-"""The encoder stored in a collection, for writers: light for a few texts, fast for many."""
+"""An encoder for writers: light for a few texts, fast for many."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from mirror_index.config import EncoderConfig
-from mirror_index.encoding.onnx import load_query_encoder
+from mirror_index.encoding.onnx import OnnxEncoder
 from mirror_index.encoding.tokenising import Tokenised
 from mirror_index.errors import EncoderMismatchError
 from mirror_index.vectors import Encoded, EncoderLike, FloatMatrix
@@ -20,14 +20,14 @@ class AdaptiveEncoder:
     """One encoder with two engines: its ONNX copy for small calls, torch from `MANY` texts on.
 
     Args:
-        folder: a saved encoder folder.
+        light: the engine for few texts.
         config: how torch runs; must not change the recipe.
     """
 
-    def __init__(self, folder: Path, config: EncoderConfig | None = None) -> None:
-        self.folder = folder
+    def __init__(self, light: OnnxEncoder, config: EncoderConfig | None = None) -> None:
+        self.folder = light.folder
         self.config = config or EncoderConfig()
-        self._light = load_query_encoder(folder)
+        self._light = light
 
     @cached_property
     def _heavy(self) -> EncoderLike:
@@ -67,5 +67,8 @@ class AdaptiveEncoder:
         return self._light.tokenise(texts)
 
     def save(self, folder: Path) -> None:
-        """Copy the encoder folder."""
+        """Write the encoder folder, with its ONNX copy."""
         self._light.save(folder)
+
+    def export_onnx(self, folder: Path) -> None:
+        """Do nothing more: `save` has written the query-time copy already."""

@@ -7,23 +7,19 @@ the copy for queries costs some kilobytes and is bound to the very weights it ca
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import onnx
 from onnx import TensorProto, helper
 
 from mirror_index.config import Pooling
+from mirror_index.encoding.fingerprint import stored_weights
+from mirror_index.encoding.shapes import counts_after_padding
 
-if TYPE_CHECKING:
-    from mirror_index.encoding.transformer import TransformerEncoder
-
-WEIGHTS_FILE = "model.safetensors"
 OPSET = 20
 IR_VERSION = 10
-_POSITIONS_AFTER_PADDING = {"roberta", "xlm-roberta", "camembert"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,22 +33,25 @@ class _Shape:
     pad_id: int | None  # set where positions are counted from padding + 1
 
 
-def write_bert_graph(encoder: TransformerEncoder, folder: Path, target: Path) -> None:
-    """Write the graph of a BERT-shaped encoder whose float32 weights were saved in `folder`.
+def bert_graph(config: Any, pooling: Pooling, weights: Path) -> bytes:  # noqa: ANN401 - untyped
+    """Return the graph of a BERT-shaped encoder over its float32 weights.
 
     Inputs are ids and mask, (batch, length) int64; the output is (batch, dim) float32 unit rows.
+
+    Args:
+        config: the transformers config, or an object with its fields.
+        pooling: mean or CLS.
+        weights: a safetensors file, which must lie beside the graph when that is opened.
     """
-    config: Any = encoder.model.config
-    after_padding = config.model_type in _POSITIONS_AFTER_PADDING
     shape = _Shape(
         layers=config.num_hidden_layers,
         heads=config.num_attention_heads,
         hidden=config.hidden_size,
         epsilon=config.layer_norm_eps,
-        pad_id=config.pad_token_id if after_padding else None,
+        pad_id=config.pad_token_id if counts_after_padding(config) else None,
     )
-    graph = _Graph(shape, _stored_tensors(folder / WEIGHTS_FILE))
-    graph.pool(graph.encode(), encoder.recipe.pooling)
+    graph = _Graph(shape, _references(weights))
+    graph.pool(graph.encode(), pooling)
     model = helper.make_model(
         helper.make_graph(
             graph.nodes,
@@ -68,22 +67,20 @@ def write_bert_graph(encoder: TransformerEncoder, folder: Path, target: Path) ->
         ir_version=IR_VERSION,
         producer_name="mirror-index",
     )
-    target.write_bytes(model.SerializeToString())
+    data: bytes = model.SerializeToString()
+    return data
 
 
-def _stored_tensors(path: Path) -> dict[str, TensorProto]:
+def _references(path: Path) -> dict[str, TensorProto]:
     """Return each float32 tensor of a safetensors file as a reference into that file."""
-    with path.open("rb") as file:
-        size = int.from_bytes(file.read(8), "little")
-        header = json.loads(file.read(size))
     tensors = {}
-    for name, entry in header.items():
-        if name == "__metadata__" or entry["dtype"] != "F32":
+    for name, weight in stored_weights(path).items():
+        if weight.dtype != "F32":
             continue
-        start, stop = entry["data_offsets"]
-        tensor = TensorProto(name=name, data_type=TensorProto.FLOAT, dims=entry["shape"])
+        tensor = TensorProto(name=name, data_type=TensorProto.FLOAT, dims=weight.shape)
         tensor.data_location = TensorProto.EXTERNAL
-        place = {"location": path.name, "offset": 8 + size + start, "length": stop - start}
+        length = weight.stop - weight.start
+        place = {"location": path.name, "offset": weight.start, "length": length}
         for key, value in place.items():
             tensor.external_data.add(key=key, value=str(value))
         tensors[name] = tensor

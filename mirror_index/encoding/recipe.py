@@ -11,6 +11,7 @@ from mirror_index.config import EncoderConfig, Pooling
 from mirror_index.errors import EncoderError
 
 RECIPE_FILE = "mirror.json"
+WEIGHTS_FILE = "model.safetensors"
 FORMAT_VERSION = 1
 
 

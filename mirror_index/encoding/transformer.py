@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import warnings
 from collections.abc import Iterator, Sequence
@@ -18,6 +17,7 @@ import torch
 from mirror_index.config import EncoderConfig, Pooling, Precision
 from mirror_index.encoding.batching import Batch, token_budget_batches
 from mirror_index.encoding.fastpath import Forward, bulk_forward, resolve_precision
+from mirror_index.encoding.fingerprint import Weight, fingerprint_of
 from mirror_index.encoding.pooling import pad_to, pool
 from mirror_index.encoding.recipe import Recipe, refuse_padded_mean, write_recipe
 from mirror_index.encoding.tokenising import FastTokeniser, Tokenised
@@ -107,7 +107,8 @@ class TransformerEncoder:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 (hex) over float32 weights (without pooler), tokenizer and recipe."""
-        return _fingerprint(self.model, self.tokenizer, self.recipe)
+        vocabulary = json.loads(self.tokenizer.backend_tokenizer.to_str())
+        return fingerprint_of(_weights(self.model), vocabulary, self.recipe)
 
     @cached_property
     def _forward(self) -> Forward:
@@ -248,16 +249,8 @@ def _fast_tokeniser(tokenizer: PreTrainedTokenizerBase, recipe: Recipe) -> FastT
     )
 
 
-def _fingerprint(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, recipe: Recipe) -> str:
-    digest = hashlib.sha256()
+def _weights(model: PreTrainedModel) -> Iterator[Weight]:
     for name, tensor in sorted(model.state_dict().items()):
-        if name.startswith("pooler.") or not tensor.is_floating_point():
-            continue
-        digest.update(f"{name} {tuple(tensor.shape)}".encode())
-        digest.update(tensor.detach().float().cpu().contiguous().numpy().data)
-    vocabulary = json.loads(tokenizer.backend_tokenizer.to_str())
-    for setting in ("truncation", "padding"):
-        vocabulary.pop(setting, None)
-    digest.update(json.dumps(vocabulary, sort_keys=True).encode())
-    digest.update(json.dumps(recipe.to_json(), sort_keys=True).encode())
-    return digest.hexdigest()
+        if tensor.is_floating_point():
+            data = tensor.detach().float().cpu().contiguous().numpy().data
+            yield Weight(name, tuple(tensor.shape), data)

@@ -12,8 +12,9 @@ import pytest
 import torch
 
 from mirror_index.config import EncoderConfig, Pooling, Precision
-from mirror_index.encoding import loading
-from mirror_index.encoding.loading import default_encoder_folder, load_encoder
+from mirror_index.encoding import default
+from mirror_index.encoding.default import default_encoder_folder
+from mirror_index.encoding.loading import load_encoder
 from mirror_index.errors import EncoderError
 from tests.tiny import tiny_tokenizer
 
@@ -120,10 +121,10 @@ def test_default_encoder_is_the_official_one() -> None:
 def test_default_encoder_missing_or_altered(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(loading, "DEFAULT_SHA256", "0" * 64)
+    monkeypatch.setattr(default, "DEFAULT_SHA256", "0" * 64)
     with pytest.raises(EncoderError, match="not the official ones"):
         default_encoder_folder()
-    monkeypatch.setattr(loading, "DEFAULT_PACKAGE", "no_such_package_anywhere")
+    monkeypatch.setattr(default, "DEFAULT_PACKAGE", "no_such_package_anywhere")
     with pytest.raises(EncoderError, match="not installed"):
         default_encoder_folder()
 

@@ -77,7 +77,7 @@ def test_batches_run_side_by_side(
     encoder = load_encoder(tiny("bert"), EncoderConfig(precision=Precision.FLOAT32))
     encoder.save(tmp_path)
     encoder.export_onnx(tmp_path)
-    copy = OnnxEncoder(tmp_path)
+    copy = OnnxEncoder.open(tmp_path)
     threads: set[str] = set()
     run_one = copy._pass
 
@@ -86,7 +86,7 @@ def test_batches_run_side_by_side(
         return run_one(batch)
 
     monkeypatch.setattr(copy, "_pass", run)
-    monkeypatch.setattr(onnx, "_cores", lambda: cores)
+    monkeypatch.setattr(onnx, "_cores", lambda threads: cores)
     many = [f"{text} {number}" for number in range(40) for text in TEXTS]
     found = copy.encode(many)
     assert ("MainThread" in threads) == (cores == 1)
@@ -98,9 +98,9 @@ def test_batches_run_side_by_side(
 def test_cores_are_counted_on_any_system(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: 3)
-    assert onnx._cores() == 3
+    assert (onnx._cores(None), onnx._cores(2), onnx._cores(8)) == (3, 2, 3)
     monkeypatch.setattr(os, "cpu_count", lambda: None)
-    assert onnx._cores() == 1
+    assert onnx._cores(None) == 1
 
 
 def test_query_path_loads_no_torch(tiny: Tiny, tmp_path: Path) -> None:
