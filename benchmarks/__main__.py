@@ -11,6 +11,7 @@ from benchmarks import harness, report
 BENCHMARKS = {
     "encoding": "encoding:run",
     "build.hpo": "build:run_hpo",
+    "build.sentences": "build:run_sentences",
     "build.wordnet": "build:run_wordnet",
     "build.profile": "build:run_profile",
     "adding": "adding:run",

@@ -19,6 +19,7 @@ HPO = "linking/dict_hpo2025.tsv"
 MEDIC = "linking/dict_medic2012.tsv"
 WORDNET = "corpora/wordnet3_names.tsv.gz"
 SCIFACT = "retrieval/scifact"
+SENTENCES = f"{SCIFACT}/sentences.txt"
 Item = TypeVar("Item")
 
 

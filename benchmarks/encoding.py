@@ -79,7 +79,7 @@ def run(quick: bool) -> Result:
     sets = {
         "HPO names": data.sample(names, sizes.names),
         "SciFact sentences": data.sample(
-            list(data.lines(f"{data.SCIFACT}/sentences.txt")), sizes.sentences
+            list(data.lines(data.SENTENCES)), sizes.sentences
         ),
     }
     with workspace() as folder:

@@ -110,26 +110,26 @@ def watch_stages(watch: Stopwatch) -> None:
     """Put the stopwatch on what a build calls."""
     from mirror_index import pipeline
     from mirror_index.collection import Collection, changing
-    from mirror_index.encoding import transformer
-    from mirror_index.encoding.transformer import TransformerEncoder
+    from mirror_index.encoding import known, loading
+    from mirror_index.encoding.adaptive import AdaptiveEncoder
     from mirror_index.index.vectorfile import VectorWriter
     from mirror_index.store.staging import Staging
     from mirror_index.store.writing import WriteStore
 
     watch.watch_items(pipeline, "read", "read the source")
-    watch.watch(pipeline, "load_encoder", "load the model")
-    watch.watch(transformer, "_fingerprint", "fingerprint of the encoder")
-    watch.watch(TransformerEncoder, "save", "save the encoder")
-    watch.watch(TransformerEncoder, "export_onnx", "export the encoder to ONNX")
+    watch.watch(pipeline, "open_encoder", "open the encoder")
+    watch.watch(known, "_fingerprint", "fingerprint of the encoder")
+    watch.watch(known.KnownEncoder, "save", "save the encoder")
+    watch.watch(loading, "load_encoder", "load the model into torch")
     watch.watch(changing, "write_encoder", "sync and hash the encoder's files")
-    watch.watch(TransformerEncoder, "encode_audited", "encode")
+    watch.watch(AdaptiveEncoder, "encode_audited", "encode")
     watch.watch(Staging, "add_records", "SQLite: stage records")
     watch.watch(WriteStore, "known_hashes", "SQLite: look up texts")
     watch.watch(WriteStore, "add_pending", "SQLite: store texts")
     watch.watch(VectorWriter, "append", "write vectors")
     watch.watch(changing, "make_ann", "index")
     watch.watch(changing.Change, "_commit", "SQLite: commit")
-    watch.watch(pipeline, "calibrate", "calibrate linking")
+    watch.watch(pipeline, "refit_when_due", "calibrate linking")
     watch.watch(Collection, "__init__", "open the collection")
 
 

@@ -9,6 +9,7 @@ from typing import BinaryIO, Self
 
 import numpy as np
 
+from mirror_index import durable
 from mirror_index.errors import UsageError
 from mirror_index.vectors import FloatMatrix
 
@@ -26,16 +27,19 @@ class NpyWriter:
         dim: columns.
 
     Raises:
-        UsageError: the file is there already.
+        UsageError: one of the files is there already.
     """
 
     def __init__(self, output: Path, dim: int) -> None:
-        if output.exists():
-            raise UsageError(
-                "the output is there already", value=str(output), remedy="Remove it or name another"
-            )
         self.output = output
         self.ids = output.with_name(output.name + ".ids.txt")
+        for path in (self.output, self.ids):
+            if path.exists():
+                raise UsageError(
+                    "the output is there already",
+                    value=str(path),
+                    remedy="Remove it or name another",
+                )
         self.dim = dim
         self.rows = 0
         output.parent.mkdir(parents=True, exist_ok=True)
@@ -70,7 +74,8 @@ class NpyWriter:
         self._names.close()
         for path in (self.ids, self.output):
             if kind is None:
-                self._part(path).replace(path)
+                durable.sync_file(self._part(path))
+                durable.rename(self._part(path), path)
             else:
                 self._part(path).unlink()
 

@@ -40,3 +40,11 @@ def test_an_existing_file_is_kept(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there already"):
         NpyWriter(tmp_path / "v.npy", 3)
     assert (tmp_path / "v.npy").read_text() == "mine"
+
+
+def test_ids_that_are_there_already_are_not_lost(tmp_path: Path) -> None:
+    (tmp_path / "v.npy.ids.txt").write_text("mine\n")
+    with pytest.raises(UsageError, match="there already"):
+        NpyWriter(tmp_path / "v.npy", 3)
+    assert [path.name for path in tmp_path.iterdir()] == ["v.npy.ids.txt"]
+    assert (tmp_path / "v.npy.ids.txt").read_text() == "mine\n"

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from mirror_index.names import name_key
 from mirror_index.readers.lintstore import LintStore, NameRow
 from mirror_index.readers.properties import SYNONYM_FLAW
+from mirror_index.readers.scopes import NameKind, likely_slip
 from mirror_index.records import Concept, Record, Rejected, SourceItem, normalise_text
 
 WINDOW = 4096
@@ -30,6 +31,7 @@ class FindingKind(str, Enum):
     REPLACEMENT = "dangling replacement"
     CYCLE = "cyclic replacement"
     SYNONYM_PROPERTY = "unknown synonym property"
+    NAME_KIND = "doubtful kind of name"
     REJECTED = "row not taken"
     SKIPPED = "row skipped"
     LABEL = "empty label"
@@ -159,6 +161,7 @@ class _Linter:
         self._found = _Findings(limit)
         self._window: list[Record] = []
         self._names = 0
+        self._types: set[str] = set()
 
     def take(self, item: SourceItem) -> None:
         """Look at one item."""
@@ -190,9 +193,20 @@ class _Linter:
         self._names += 1
         for kind, what in _oddities(record.text):
             self._found.add(kind, what, id=record.concept_id or record.id, line=record.line)
+        self._kind_of(record)
         self._window.append(record)
         if len(self._window) >= WINDOW:
             self._flush()
+
+    def _kind_of(self, record: Record) -> None:
+        """Report, once, a word for the kind of a name that looks like a slip."""
+        if record.scope is None or record.name_type is None or record.name_type in self._types:
+            return
+        self._types.add(record.name_type)
+        meant = likely_slip(NameKind(record.scope, record.name_type))
+        if meant is not None:
+            what = f"{record.name_type!r} makes a name a related one: was {meant!r} meant?"
+            self._found.add(FindingKind.NAME_KIND, what, id=record.concept_id, line=record.line)
 
     def _flush(self) -> None:
         window, self._window = self._window, []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from mirror_index.records import Scope
 
@@ -20,6 +21,7 @@ _SCOPES = {
     **dict.fromkeys(("broad", "broadsynonym"), Scope.BROAD),
     **dict.fromkeys(("related", "relatedsynonym"), Scope.RELATED),
 }
+_NEAR = 0.8
 _FILLER = re.compile(r"[\s_-]+")
 
 
@@ -43,3 +45,16 @@ def name_kind(word: str) -> NameKind:
     if scope is None:
         return NameKind(Scope.RELATED, word.strip() or None)
     return NameKind(scope, tail.strip() or None)
+
+
+def likely_slip(kind: NameKind) -> str | None:
+    """Return the known word that a kind may have been meant to be, None where nothing hints at it.
+
+    A word that is not known makes a name a related one, which is right for ``abbreviation`` and
+    wrong for ``exat``.
+    """
+    if kind.scope is not Scope.RELATED or not kind.name_type:
+        return None
+    head = _FILLER.sub("", kind.name_type.partition("/")[0]).lower()
+    near = get_close_matches(head, _SCOPES, n=1, cutoff=_NEAR)
+    return near[0] if near and head not in _SCOPES else None

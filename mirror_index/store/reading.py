@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -144,17 +145,21 @@ def _authorise(
 
 
 class ReadStore:
-    """Queries against one collection's database; every group of queries runs inside `snapshot`."""
+    """Queries against one collection's database; every group of queries runs inside `snapshot`.
+
+    Attributes:
+        path: the database.
+        connection: may be used in any thread, one at a time.
+        close: closes the connection; again does nothing.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.connection = connect_read_only(path)
         self.connection.set_authorizer(_authorise)
+        # A store that nobody closed is closed with its last reference, without a warning.
+        self.close = weakref.finalize(self, self.connection.close)
         self._known: tuple[int, Generation] | None = None
-
-    def close(self) -> None:
-        """Close the connection."""
-        self.connection.close()
 
     @contextmanager
     def snapshot(self) -> Iterator[Generation]:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mirror_index.config import ReadOptions
 from mirror_index.names import name_key
 from mirror_index.readers import read
 from mirror_index.readers.lint import Finding, FindingKind, LintReport, lint
@@ -276,3 +277,24 @@ def test_clashes_are_those_of_a_plain_model(names: list[tuple[str, str]]) -> Non
         items.append(Record(id=str(n), text=text, concept_id=concept, scope=Scope.EXACT))
     clashes = sum(len(concepts) > 1 for concepts in model.values())
     assert lint(items).counts.get(FindingKind.CLASH, 0) == clashes
+
+
+def test_a_kind_that_looks_misspelt_is_reported_once(tmp_path: Path) -> None:
+    rows = [
+        ("A", "alpha", "label"),
+        ("A", "alfa", "exat"),
+        ("A", "a.l.p.", "abbreviation"),
+        ("B", "beta", "Lable"),
+        ("B", "bet", "exat"),
+        ("B", "second letter", "related/layperson"),
+        ("B", "b", "prefered term"),
+    ]
+    table = "id\tname\tkind\n" + "".join("\t".join(row) + "\n" for row in rows)
+    (tmp_path / "d.tsv").write_text(table, encoding="utf-8")
+    options = ReadOptions(concept_column="id", text_column="name", scope_column="kind")
+    found = _by_kind(lint(read(tmp_path / "d.tsv", options)))[FindingKind.NAME_KIND]
+    assert [(one.line, one.id, one.what) for one in found] == [
+        (3, "A", "'exat' makes a name a related one: was 'exact' meant?"),
+        (5, "B", "'Lable' makes a name a related one: was 'label' meant?"),
+        (8, "B", "'prefered term' makes a name a related one: was 'preferredterm' meant?"),
+    ]

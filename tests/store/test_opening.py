@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sqlite3
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from mirror_index.collection import Collection
 from mirror_index.errors import CollectionError
 from mirror_index.store import reading
 from mirror_index.store.layout import DATABASE, FORMAT_VERSION
+from mirror_index.store.reading import ReadStore
 from mirror_index.store.schema import expected_schema, migrate
 from mirror_index.store.writing import WriteStore
 from tests.collection.oracle import Oracle, names
@@ -112,3 +114,14 @@ def test_the_view_joins_everything(tmp_path: Path) -> None:
     rows = connection.execute("SELECT id, text, line FROM records_with_text ORDER BY id").fetchall()
     connection.close()
     assert rows == [(one.id, one.text, one.line) for one in names(3)]
+
+
+def test_a_store_nobody_closed_is_closed_with_its_last_reference(tmp_path: Path) -> None:
+    folder = tmp_path / "c"
+    Collection.build(folder, names(3), encoder=HashEncoder()).close()
+    store = ReadStore(folder / DATABASE)
+    connection = store.connection
+    del store
+    gc.collect()
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        connection.execute("SELECT 1")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from mirror_index.records import Record
 from mirror_index.store import trigrams
 from mirror_index.store.edits import slips_apart
 from mirror_index.store.layout import DATABASE, SHORT_TEXT
+from mirror_index.store.schema import _SECOND_FORMAT
 from tests.fakes import HashEncoder
 
 NAMES = [
@@ -35,11 +38,22 @@ NAMES = [
 
 
 @pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> sqlite3.Connection:
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connection]:
     folder = tmp_path_factory.mktemp("trigrams") / "c"
     items = [Record(id=str(place), text=text) for place, text in enumerate(NAMES)]
     Collection.build(folder, items, encoder=HashEncoder()).close()
-    return sqlite3.connect(folder / DATABASE)
+    with closing(sqlite3.connect(folder / DATABASE)) as connection:
+        yield connection
+
+
+@pytest.fixture(scope="module")
+def names() -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("CREATE TABLE texts (row INTEGER PRIMARY KEY, text TEXT)")
+        connection.executemany("INSERT INTO texts VALUES (?, ?)", enumerate(NAMES))
+        for statement in _SECOND_FORMAT[-4:]:
+            connection.execute(statement)
+        yield connection
 
 
 def found(database: sqlite3.Connection, query: str, limit: int = 100) -> list[str]:
@@ -120,7 +134,7 @@ def respelt(name: str) -> st.SearchStrategy[str]:
 
 @settings(deadline=None)
 @given(query=st.one_of(st.text(max_size=120), st.sampled_from(NAMES).flatmap(respelt)))
-def test_hits_are_those_of_a_look_at_every_text(query: str) -> None:
+def test_hits_are_those_of_a_look_at_every_text(names: sqlite3.Connection, query: str) -> None:
     wanted = trigrams.padded_trigrams(query.lower())
     expected = {}
     most = trigrams.slips_allowed(len(query.lower()))
@@ -131,24 +145,8 @@ def test_hits_are_those_of_a_look_at_every_text(query: str) -> None:
         if near and shares and len(text) <= SHORT_TEXT and len(query.lower()) <= SHORT_TEXT:
             has = trigrams.padded_trigrams(text)
             expected[row] = 2 * len(wanted & has) / (len(wanted) + len(has))
-    assert _hits_of(query) == expected
-
-
-_KEPT: list[sqlite3.Connection] = []
-
-
-def _hits_of(query: str) -> dict[int, float]:
-    """Hypothesis and fixtures do not mix, so the small database is made here, once."""
-    if not _KEPT:
-        connection = sqlite3.connect(":memory:")
-        connection.execute("CREATE TABLE texts (row INTEGER PRIMARY KEY, text TEXT)")
-        connection.executemany("INSERT INTO texts VALUES (?, ?)", enumerate(NAMES))
-        from mirror_index.store.schema import _SECOND_FORMAT
-
-        for statement in _SECOND_FORMAT[-4:]:
-            connection.execute(statement)
-        _KEPT.append(connection)
-    return trigrams.spelling_hits(_KEPT[0], query, 100, np.ones(len(NAMES), dtype=np.bool_))
+    allowed = np.ones(len(NAMES), dtype=np.bool_)
+    assert trigrams.spelling_hits(names, query, 100, allowed) == expected
 
 
 def test_rare_trigrams_are_read_first(
@@ -165,5 +163,5 @@ def test_a_limit_and_rows_that_are_not_allowed(database: sqlite3.Connection) -> 
 
 
 def test_a_database_without_the_index(tmp_path: Path) -> None:
-    connection = sqlite3.connect(tmp_path / "old.db")
-    assert trigrams.spelling_hits(connection, "gout", 10, np.ones(1, dtype=np.bool_)) == {}
+    with closing(sqlite3.connect(tmp_path / "old.db")) as connection:
+        assert trigrams.spelling_hits(connection, "gout", 10, np.ones(1, dtype=np.bool_)) == {}
