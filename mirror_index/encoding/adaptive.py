@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mirror_index.config import EncoderConfig
 from mirror_index.encoding.onnx import OnnxEncoder
 from mirror_index.encoding.tokenising import Tokenised
 from mirror_index.errors import EncoderMismatchError
-from mirror_index.vectors import Encoded, EncoderLike, FloatMatrix
+from mirror_index.vectors import Encoded, FloatMatrix
+
+if TYPE_CHECKING:
+    from mirror_index.encoding.bulk import BulkEncoder
 
 MANY = 2000
 """Texts from which on loading torch (seconds) pays for itself."""
@@ -30,8 +34,14 @@ class AdaptiveEncoder:
         self._light = light
 
     @cached_property
-    def _heavy(self) -> EncoderLike:
-        from mirror_index.encoding.loading import load_encoder  # torch, only when it pays
+    def _heavy(self) -> BulkEncoder:
+        from mirror_index.encoding.lean import open_lean  # torch, only when it pays
+
+        lean = open_lean(self._light, self.config)
+        return self._by_transformers() if lean is None else lean
+
+    def _by_transformers(self) -> BulkEncoder:
+        from mirror_index.encoding.loading import load_encoder
 
         heavy = load_encoder(self.folder, self.config)
         if heavy.fingerprint != self.fingerprint:
@@ -59,8 +69,9 @@ class AdaptiveEncoder:
 
     def encode_audited(self, texts: Sequence[str]) -> Encoded:
         """Like `encode`, with token counts, truncation and unknown-token flags."""
-        engine = self._heavy if len(texts) >= MANY else self._light
-        return engine.encode_audited(texts)
+        if len(texts) >= MANY:
+            return self._heavy.encode_audited(texts)
+        return self._light.encode_audited(texts)
 
     def tokenise(self, texts: Sequence[str]) -> Tokenised:
         """Return token ids within the limit, with the audit columns."""

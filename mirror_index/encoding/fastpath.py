@@ -10,7 +10,7 @@ module.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +18,14 @@ import torch
 from torch.nn import functional
 
 from mirror_index.config import Precision
-from mirror_index.encoding.shapes import is_bert_shaped
+from mirror_index.encoding.shapes import counts_after_padding, is_bert_shaped
 from mirror_index.errors import EncoderError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 Forward = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+Weights = Mapping[str, torch.Tensor]
 
 _DTYPES = {
     Precision.FLOAT32: torch.float32,
@@ -73,7 +74,7 @@ def bulk_forward(model: PreTrainedModel, precision: Precision) -> Forward:
         and model.device.type == "cpu"
         and is_bert_shaped(model.config)
     ):
-        return LeanBert(model)
+        return LeanBert(model.state_dict(), model.config)
     return _module_forward(copy.deepcopy(model).to(_DTYPES[precision]).eval())
 
 
@@ -86,11 +87,14 @@ def _module_forward(model: PreTrainedModel) -> Forward:
 
 
 class _Linear:
-    """A bfloat16 linear layer, its weights packed for oneDNN where torch can, with fused GELU."""
+    """A bfloat16 linear layer, its weights packed for oneDNN where torch can, with fused GELU.
 
-    def __init__(self, layers: list[torch.nn.Linear], *, gelu: bool = False) -> None:
-        weight = torch.cat([layer.weight.detach() for layer in layers]).bfloat16()
-        self.bias = torch.cat([layer.bias.detach() for layer in layers]).bfloat16()
+    Several layers of the same input become one.
+    """
+
+    def __init__(self, weights: Weights, *layers: str, gelu: bool = False) -> None:
+        weight = torch.cat([weights[f"{layer}.weight"] for layer in layers]).bfloat16()
+        self.bias = torch.cat([weights[f"{layer}.bias"] for layer in layers]).bfloat16()
         self.gelu = gelu
         self.packed = hasattr(torch.ops.mkldnn, "_reorder_linear_weight")
         self.weight = torch.ops.mkldnn._reorder_linear_weight(weight) if self.packed else weight
@@ -115,13 +119,36 @@ class _Linear:
 
 
 class _Norm:
-    def __init__(self, layer: torch.nn.LayerNorm) -> None:
-        self.weight = layer.weight.detach().bfloat16()
-        self.bias = layer.bias.detach().bfloat16()
-        self.shape, self.eps = layer.normalized_shape, layer.eps
+    def __init__(self, weights: Weights, layer: str, epsilon: float, dtype: torch.dtype) -> None:
+        self.weight = weights[f"{layer}.weight"].to(dtype)
+        self.bias = weights[f"{layer}.bias"].to(dtype)
+        self.epsilon = epsilon
 
     def __call__(self, rows: torch.Tensor) -> torch.Tensor:
-        return functional.layer_norm(rows, self.shape, self.weight, self.bias, self.eps)
+        return functional.layer_norm(rows, self.bias.shape, self.weight, self.bias, self.epsilon)
+
+
+class _Embeddings:
+    """Words, types and positions, normalised, in float32; (batch, length) ids to rows."""
+
+    def __init__(self, weights: Weights, config: Any) -> None:  # noqa: ANN401 - see LeanBert
+        self.words, types, self.places = (
+            weights[f"embeddings.{kind}_embeddings.weight"]
+            for kind in ("word", "token_type", "position")
+        )
+        self.type = types[0]
+        self.norm = _Norm(weights, "embeddings.LayerNorm", config.layer_norm_eps, torch.float32)
+        self.pad_id: int | None = config.pad_token_id if counts_after_padding(config) else None
+
+    def __call__(self, ids: torch.Tensor) -> torch.Tensor:
+        rows = functional.embedding(ids, self.words) + self.type
+        return self.norm(rows + self._places(ids))
+
+    def _places(self, ids: torch.Tensor) -> torch.Tensor:
+        if self.pad_id is None:
+            return self.places[: ids.shape[1]]
+        real = (ids != self.pad_id).long()
+        return functional.embedding(real.cumsum(dim=1) * real + self.pad_id, self.places)
 
 
 @dataclass(slots=True)
@@ -134,40 +161,42 @@ class _Layer:
     norm: _Norm
 
 
+def _layer(weights: Weights, name: str, epsilon: float) -> _Layer:
+    attention = f"{name}.attention"
+    query_key_value = [f"{attention}.self.{part}" for part in ("query", "key", "value")]
+    return _Layer(
+        query_key_value=_Linear(weights, *query_key_value),
+        attention_out=_Linear(weights, f"{attention}.output.dense"),
+        attention_norm=_Norm(weights, f"{attention}.output.LayerNorm", epsilon, torch.bfloat16),
+        up=_Linear(weights, f"{name}.intermediate.dense", gelu=True),
+        down=_Linear(weights, f"{name}.output.dense"),
+        norm=_Norm(weights, f"{name}.output.LayerNorm", epsilon, torch.bfloat16),
+    )
+
+
 class LeanBert:
     """Forward pass of a BERT-shaped encoder (arXiv 1810.04805): bfloat16, CPU, inference only.
 
-    Embeddings stay float32 and are shared with `model`; the layers are packed bfloat16 copies.
+    Embeddings stay float32 and are shared with the model; the layers are packed bfloat16 copies.
+
+    Args:
+        weights: the float32 weights of the body, by their names in a checkpoint.
+        config: its transformers config, or an object with the same fields.
     """
 
-    def __init__(self, model: PreTrainedModel) -> None:
-        body: Any = model
-        config = model.config
-        self.embeddings = body.embeddings
+    def __init__(self, weights: Weights, config: Any) -> None:  # noqa: ANN401 - see above
+        self.embeddings = _Embeddings(weights, config)
         self.heads = config.num_attention_heads
         self.head_dim = config.hidden_size // self.heads
         self.layers = [
-            _Layer(
-                query_key_value=_Linear(
-                    [
-                        layer.attention.self.query,
-                        layer.attention.self.key,
-                        layer.attention.self.value,
-                    ]
-                ),
-                attention_out=_Linear([layer.attention.output.dense]),
-                attention_norm=_Norm(layer.attention.output.LayerNorm),
-                up=_Linear([layer.intermediate.dense], gelu=True),
-                down=_Linear([layer.output.dense]),
-                norm=_Norm(layer.output.LayerNorm),
-            )
-            for layer in body.encoder.layer
+            _layer(weights, f"encoder.layer.{number}", config.layer_norm_eps)
+            for number in range(config.num_hidden_layers)
         ]
 
     def __call__(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Return the last hidden layer, (batch, length, dim) bfloat16."""
         batch, length = ids.shape
-        rows = self.embeddings(input_ids=ids).bfloat16().view(batch * length, -1)
+        rows = self.embeddings(ids).bfloat16().view(batch * length, -1)
         blocked = None
         if not bool(mask.all()):
             blocked = torch.zeros(mask.shape, dtype=torch.bfloat16)

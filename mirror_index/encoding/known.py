@@ -78,21 +78,21 @@ def open_known(source: str | Path | None, config: EncoderConfig) -> KnownEncoder
     Raises:
         EncoderError: a damaged folder of ours, or no sound package of the default encoder.
     """
-    if not _as_it_is(config):
+    if not keeps_recipe(config) or config.device.startswith("cuda"):
+        return None
+    if config.precision not in {Precision.AUTO, Precision.FLOAT32}:
         return None
     folder, stated = _stated(source)
-    if stated is None or not all((folder / name).is_file() for name in _FILES):
+    fields = None if stated is None else bert_fields(folder)
+    if stated is None or fields is None:
         return None
-    fields = SimpleNamespace(**read_json(folder / "config.json"))
+    recipe = read_recipe(folder, positions(fields))
+    if not has_fingerprint(folder, recipe, stated):
+        return None
     try:
-        if not is_bert_shaped(fields):
-            return None
-        recipe = read_recipe(folder, positions(fields))
-        if _fingerprint(folder, recipe) != stated:
-            return None
         return KnownEncoder(folder, fields, recipe, stated, config.threads)
-    except (AttributeError, ValueError, KeyError):
-        return None  # fields or weights that only transformers can make sense of, or refuse
+    except (AttributeError, KeyError):
+        return None  # a config or weights that only transformers can complete, or refuse
 
 
 def _stated(source: str | Path | None) -> tuple[Path, str | None]:
@@ -103,25 +103,36 @@ def _stated(source: str | Path | None) -> tuple[Path, str | None]:
     return folder, read_json(folder / RECIPE_FILE).get("fingerprint")
 
 
-def _as_it_is(config: EncoderConfig) -> bool:
-    recipe = (config.pooling, config.max_length, config.prompt)
-    return (
-        recipe == (None, None, None)
-        and config.device in {"auto", "cpu"}
-        and config.precision in {Precision.AUTO, Precision.FLOAT32}
-    )
+def keeps_recipe(config: EncoderConfig) -> bool:
+    """Return whether a config leaves pooling, length and prompt as the encoder has them."""
+    return (config.pooling, config.max_length, config.prompt) == (None, None, None)
 
 
-def _fingerprint(folder: Path, recipe: Recipe) -> str:
-    """Return the fingerprint of the files as they are.
+def bert_fields(folder: Path) -> SimpleNamespace | None:
+    """Return the config of a complete folder of BERT's shape, None for any other.
 
     Raises:
-        ValueError: weights that are not stored as float32, or files that cannot be read.
+        EncoderError: a config that is not a JSON object.
     """
-    vocabulary = json.loads((folder / _TOKENISER).read_text(encoding="utf-8"))
-    with (folder / WEIGHTS_FILE).open("rb") as file:
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            return fingerprint_of(_weights(folder / WEIGHTS_FILE, data), vocabulary, recipe)
+    if not all((folder / name).is_file() for name in _FILES):
+        return None
+    fields = SimpleNamespace(**read_json(folder / "config.json"))
+    try:
+        return fields if is_bert_shaped(fields) else None
+    except AttributeError:
+        return None  # a config that leaves fields to their defaults
+
+
+def has_fingerprint(folder: Path, recipe: Recipe, stated: str) -> bool:
+    """Return whether the float32 weights, the tokenizer and a recipe have this fingerprint."""
+    try:
+        vocabulary = json.loads((folder / _TOKENISER).read_text(encoding="utf-8"))
+        with (folder / WEIGHTS_FILE).open("rb") as file:
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                weights = _weights(folder / WEIGHTS_FILE, data)
+                return fingerprint_of(weights, vocabulary, recipe) == stated
+    except (ValueError, KeyError):  # files that cannot be read, or weights stored otherwise
+        return False
 
 
 def _weights(path: Path, data: mmap.mmap) -> Iterator[Weight]:

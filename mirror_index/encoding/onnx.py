@@ -75,7 +75,7 @@ class OnnxEncoder:
         self._dim = dim
         self._session = session
         self._threads = threads
-        self._tokenise = _read_tokeniser(folder, recipe)
+        self.tokeniser = _read_tokeniser(folder, recipe)
 
     @classmethod
     def open(cls, folder: Path, threads: int | None = None) -> OnnxEncoder:
@@ -110,7 +110,7 @@ class OnnxEncoder:
 
     def tokenise(self, texts: Sequence[str]) -> Tokenised:
         """Return token ids within the limit, with the audit columns."""
-        return self._tokenise(texts)
+        return self.tokeniser(texts)
 
     def encode(self, texts: Sequence[str]) -> FloatMatrix:
         """Return (len(texts), dim) float32 unit rows in the order of `texts`."""
@@ -118,12 +118,12 @@ class OnnxEncoder:
 
     def encode_audited(self, texts: Sequence[str]) -> Encoded:
         """Like `encode`, with token counts, truncation and unknown-token flags."""
-        tokenised = self._tokenise(texts)
+        tokenised = self.tokeniser(texts)
         vectors = np.empty((len(texts), self.dim), dtype=np.float32)
         cores = _cores(self._threads)
         fewest, most = BATCH_TOKENS
         budget = min(most, max(fewest, -(-sum(map(len, tokenised.ids)) // cores)))
-        batches = list(token_budget_batches(tokenised.ids, budget, self._tokenise.pad_id))
+        batches = list(token_budget_batches(tokenised.ids, budget, self.tokeniser.pad_id))
         for batch, rows in zip(batches, self._passes(batches, cores), strict=True):
             vectors[batch.rows] = rows
         return Encoded(

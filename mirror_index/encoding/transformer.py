@@ -1,61 +1,37 @@
-"""Bulk encoding with torch: one text at a time in meaning, batched in fact."""
+"""Any transformers encoder: loaded, run and saved through that library."""
 
 from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 
 from mirror_index.config import EncoderConfig, Pooling, Precision
-from mirror_index.encoding.batching import Batch, token_budget_batches
+from mirror_index.encoding.bulk import BulkEncoder, resolve_device
 from mirror_index.encoding.fastpath import Forward, bulk_forward, resolve_precision
 from mirror_index.encoding.fingerprint import Weight, fingerprint_of
-from mirror_index.encoding.pooling import pad_to, pool
+from mirror_index.encoding.pooling import pool
 from mirror_index.encoding.recipe import Recipe, refuse_padded_mean, write_recipe
-from mirror_index.encoding.tokenising import FastTokeniser, Tokenised
-from mirror_index.encoding.workers import run_on_cores
+from mirror_index.encoding.tokenising import FastTokeniser
 from mirror_index.errors import EncoderError
-from mirror_index.vectors import Encoded, FloatMatrix, FloatVector, IntVector
+from mirror_index.vectors import FloatVector
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
-
-BATCH_TOKENS = (1024, 32_768)
-"""Tokens in one forward pass on a CPU, where they should stay in the core's cache, and on a GPU."""
 
 PADDED_MEAN_WARNING = (
     "padded-mean pooling averages padding, so vectors depend on max_length: use it only for the "
     "checkpoints released with Mirror-BERT, at the max_length they were made with"
 )
 
-WINDOW = 8192
-"""Texts tokenised and length-sorted together; bounds the memory of `encode` beyond its result."""
 
-
-def resolve_device(wish: str) -> torch.device:
-    """Return the device for a wish of "auto", "cpu", "cuda" or "cuda:N".
-
-    Raises:
-        EncoderError: CUDA is asked for by name and is not there.
-    """
-    if wish == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    if wish.startswith("cuda") and not torch.cuda.is_available():
-        raise EncoderError(
-            "no CUDA device is available", value=wish, remedy="Use --device auto or --device cpu"
-        )
-    return torch.device(wish)
-
-
-class TransformerEncoder:
+class TransformerEncoder(BulkEncoder):
     """A transformers model with a pooling recipe; an `EncoderLike`.
 
     The float32 model is the reference; `config.precision` chooses the arithmetic of the bulk path,
@@ -78,31 +54,25 @@ class TransformerEncoder:
         recipe: Recipe,
         config: EncoderConfig | None = None,
     ) -> None:
-        self.config = config or EncoderConfig()
-        self.device = resolve_device(self.config.device)
-        self.model = model.to(self.device).eval()
+        config = config or EncoderConfig()
+        device = resolve_device(config.device)
+        self.model = model.to(device).eval()
         self.tokenizer = tokenizer
-        self.recipe = recipe
-        self._tokenise = _fast_tokeniser(tokenizer, recipe)
+        super().__init__(
+            forward=self._run,
+            tokenise=_fast_tokeniser(tokenizer, recipe),
+            recipe=recipe,
+            dim=int(model.config.hidden_size),
+            device=device,
+            config=config,
+        )
         if recipe.pooling is Pooling.PADDED_MEAN:
             warnings.warn(PADDED_MEAN_WARNING, stacklevel=2)
-        if self.config.threads:
-            torch.set_num_threads(self.config.threads)
-
-    @property
-    def dim(self) -> int:
-        """Number of columns of a vector."""
-        return int(self.model.config.hidden_size)
 
     @property
     def precision(self) -> Precision:
         """Arithmetic the bulk path runs in, after `auto` is resolved."""
         return resolve_precision(self.config.precision, self.device)
-
-    @property
-    def batch_tokens(self) -> int:
-        """Tokens in one forward pass, padding included."""
-        return self.config.batch_tokens or BATCH_TOKENS[self.device.type == "cuda"]
 
     @cached_property
     def fingerprint(self) -> str:
@@ -111,29 +81,11 @@ class TransformerEncoder:
         return fingerprint_of(_weights(self.model), vocabulary, self.recipe)
 
     @cached_property
-    def _forward(self) -> Forward:
+    def _fast(self) -> Forward:
         return bulk_forward(self.model, self.precision)
 
-    def encode(self, texts: Sequence[str]) -> FloatMatrix:
-        """Return (len(texts), dim) float32 unit rows in the order of `texts`."""
-        return self.encode_audited(texts).vectors
-
-    def encode_audited(self, texts: Sequence[str]) -> Encoded:
-        """Like `encode`, with token counts, truncation and unknown-token flags."""
-        vectors = np.empty((len(texts), self.dim), dtype=np.float32)
-        audits: list[Tokenised] = []
-        for start, window in self._windows(texts):
-            audits.append(window)
-            batches = token_budget_batches(window.ids, self.batch_tokens, self._tokenise.pad_id)
-            for done in run_on_cores(self._encode_batch, batches, self.device):
-                vectors[start + done.rows] = done.vectors
-        _check_finite(vectors, texts)
-        return Encoded(
-            vectors=vectors,
-            tokens=np.concatenate([audit.tokens for audit in audits] or [np.empty(0, np.int64)]),
-            truncated=np.concatenate([a.truncated for a in audits] or [np.empty(0, np.bool_)]),
-            unknown=np.concatenate([a.unknown for a in audits] or [np.empty(0, np.bool_)]),
-        )
+    def _run(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        return self._fast(ids, mask)
 
     def encode_reference(self, text: str) -> FloatVector:
         """Return the (dim,) vector of one text alone, in float32: what faster ways must equal."""
@@ -143,40 +95,6 @@ class TransformerEncoder:
             hidden = self.model(input_ids=ids, attention_mask=mask).last_hidden_state
             vector: FloatVector = pool(hidden, mask, self.recipe.pooling)[0].cpu().numpy()
         return vector
-
-    def tokenise(self, texts: Sequence[str]) -> Tokenised:
-        """Return token ids within the limit, with the audit columns."""
-        return self._tokenise(texts)
-
-    def _windows(self, texts: Sequence[str]) -> Iterator[_Window]:
-        """Yield tokenised windows; the next one is tokenised while the caller works on this one."""
-        starts = range(0, len(texts), WINDOW)
-        with ThreadPoolExecutor(max_workers=1) as ahead:
-            futures = [
-                ahead.submit(self._tokenise, texts[start : start + WINDOW]) for start in starts[:1]
-            ]
-            for start in starts:
-                window = futures.pop().result()
-                if start + WINDOW < len(texts):
-                    following = texts[start + WINDOW : start + 2 * WINDOW]
-                    futures.append(ahead.submit(self._tokenise, following))
-                yield _Window(start, window)
-
-    def _encode_batch(self, batch: Batch) -> _Rows:
-        with torch.inference_mode():
-            ids = torch.from_numpy(batch.ids).to(self.device)
-            mask = torch.from_numpy(batch.mask).to(self.device)
-            ids, mask = self._as_pooled(ids, mask)
-            rows = pool(self._forward(ids, mask), mask, self.recipe.pooling)
-        return _Rows(batch.rows, rows.cpu().numpy())
-
-    def _as_pooled(
-        self, ids: torch.Tensor, mask: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Add the padding that a padded mean averages; nothing for any other pooling."""
-        if self.recipe.pooling is not Pooling.PADDED_MEAN:
-            return ids, mask
-        return pad_to(ids, mask, self.recipe.max_length, self._tokenise.pad_id)
 
     def save(self, folder: Path) -> None:
         """Write a folder that `load_encoder`, transformers and sentence-transformers open."""
@@ -192,26 +110,6 @@ class TransformerEncoder:
         from mirror_index.encoding.export import export_onnx  # loads torch.onnx, seconds
 
         export_onnx(self, folder)
-
-
-class _Window(NamedTuple):
-    start: int
-    tokenised: Tokenised
-
-
-class _Rows(NamedTuple):
-    rows: IntVector
-    vectors: FloatMatrix
-
-
-def _check_finite(vectors: FloatMatrix, texts: Sequence[str]) -> None:
-    finite = np.isfinite(vectors).all(axis=1)
-    if not finite.all():
-        raise EncoderError(
-            "the encoder returned NaN or Inf",
-            value=texts[int(np.flatnonzero(~finite)[0])],
-            remedy="Try --precision float32; if it stays, the weights are damaged",
-        )
 
 
 @contextmanager

@@ -84,7 +84,7 @@ def tune(
         NoGainError: no gain, and `config.require_gain`.
         EncoderError: the base cannot be loaded.
     """
-    from mirror_index.encoding.transformer import resolve_device  # torch: seconds
+    from mirror_index.encoding.bulk import resolve_device  # torch: seconds
     from mirror_index.tuning.processes import device_of, team
 
     config = config or MirrorConfig()

@@ -16,9 +16,11 @@ from safetensors.torch import load_file, save_file
 from mirror_index.config import EncoderConfig, Pooling, Precision
 from mirror_index.encoding import load_encoder, open_encoder
 from mirror_index.encoding.adaptive import AdaptiveEncoder
+from mirror_index.encoding.fastpath import cpu_has_bfloat16
 from mirror_index.encoding.known import KnownEncoder, open_known
+from mirror_index.encoding.lean import open_lean
 from mirror_index.encoding.transformer import TransformerEncoder
-from mirror_index.errors import EncoderError
+from mirror_index.errors import EncoderError, EncoderMismatchError
 
 Tiny = Callable[[str], Path]
 PLAIN = EncoderConfig()
@@ -191,25 +193,75 @@ def test_few_texts_are_light_and_many_run_in_torch(
     assert np.einsum("ij,ij->i", few, many[:4]).min() > 0.999
 
 
-SMALL_BUILD = """
+BUILD = """
 import sys
 from pathlib import Path
+from mirror_index.encoding import adaptive
 from mirror_index.pipeline import build_collection
+adaptive.MANY = int(sys.argv[3])
 collection = build_collection(sys.argv[1], Path(sys.argv[2]))
 print(collection.search(["a second text"])[0][0].text)
-heavy = sorted({"torch", "transformers"} & set(sys.modules))
-assert not heavy, heavy
+print(*sorted({"torch", "transformers"} & set(sys.modules)))
 """
 
 
-def test_a_small_build_and_its_search_load_no_torch(tmp_path: Path) -> None:
+def build(tmp_path: Path, many: int) -> list[str]:
+    """Build in a process of its own; return the best hit and the heavy libraries it loaded."""
     source = tmp_path / "texts.txt"
     source.write_text("a first text\na second text\nsomething else\n", encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-c", SMALL_BUILD, str(source), str(tmp_path / "c")],
+        [sys.executable, "-c", BUILD, str(source), str(tmp_path / "c"), str(many)],
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "a second text\n"
+    return done.stdout.splitlines()
+
+
+def test_a_small_build_and_its_search_load_no_torch(tmp_path: Path) -> None:
+    assert build(tmp_path, 100) == ["a second text", ""]
+
+
+@pytest.mark.skipif(not cpu_has_bfloat16(), reason="this CPU has no bfloat16 instructions")
+def test_a_large_build_loads_no_transformers(tmp_path: Path) -> None:
+    assert build(tmp_path, 2) == ["a second text", "torch"]
+
+
+@pytest.mark.skipif(not cpu_has_bfloat16(), reason="this CPU has no bfloat16 instructions")
+@pytest.mark.parametrize("shape", ["bert", "roberta", "xlm-roberta"])
+def test_lean_bulk_encoding_is_that_of_the_model(tiny: Tiny, tmp_path: Path, shape: str) -> None:
+    model = saved(tiny(shape), tmp_path / "a")
+    light = open_known(tmp_path / "a", PLAIN)
+    assert light is not None
+    lean = open_lean(light, EncoderConfig(device="cpu", batch_tokens=50))
+    assert lean is not None
+    assert np.array_equal(
+        lean.encode(TEXTS), load_encoder(tmp_path / "a", lean.config).encode(TEXTS)
+    )
+    reference = np.stack([model.encode_reference(text) for text in TEXTS])
+    assert np.einsum("ij,ij->i", lean.encode(TEXTS), reference).min() > 0.999
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        EncoderConfig(device="cpu", precision=Precision.FLOAT32),
+        EncoderConfig(device="cpu", max_length=12),
+    ],
+)
+def test_lean_bulk_encoding_is_for_one_arithmetic_and_recipe(config: EncoderConfig) -> None:
+    light = open_known(None, PLAIN)
+    assert light is not None
+    assert open_lean(light, config) is None
+
+
+def test_weights_that_changed_meanwhile_are_refused(
+    tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved(tiny("bert"), tmp_path / "a")
+    encoder = open_encoder(tmp_path / "a", EncoderConfig(device="cpu"))
+    edit_weights(tmp_path / "a")
+    monkeypatch.setattr("mirror_index.encoding.adaptive.MANY", 5)
+    with pytest.raises(EncoderMismatchError, match="query copy belongs to"):
+        encoder.encode(TEXTS)

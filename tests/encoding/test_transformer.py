@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from mirror_index.config import EncoderConfig, Pooling, Precision
+from mirror_index.encoding.bulk import resolve_device
 from mirror_index.encoding.loading import load_encoder
-from mirror_index.encoding.transformer import resolve_device
 from mirror_index.errors import EncoderError
 from mirror_index.vectors import EncoderLike
 from tests.tiny import SHAPES
@@ -85,7 +85,7 @@ def test_order_and_batch_size_do_not_matter(tiny: Tiny, precision: Precision) ->
 def test_many_windows_keep_their_rows(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = sample_texts()
     expected = load_encoder(tiny("bert"), FLOAT32).encode(texts)
-    monkeypatch.setattr("mirror_index.encoding.transformer.WINDOW", 7)
+    monkeypatch.setattr("mirror_index.encoding.bulk.WINDOW", 7)
     assert np.abs(load_encoder(tiny("bert"), FLOAT32).encode(texts) - expected).max() < 1e-5
 
 
