@@ -110,19 +110,18 @@ def watch_stages(watch: Stopwatch) -> None:
     """Put the stopwatch on what a build calls."""
     from mirror_index import pipeline
     from mirror_index.collection import Collection, changing
-    from mirror_index.encoding import known, loading
-    from mirror_index.encoding.adaptive import AdaptiveEncoder
+    from mirror_index.encoding import adaptive, known
     from mirror_index.index.vectorfile import VectorWriter
     from mirror_index.store.staging import Staging
     from mirror_index.store.writing import WriteStore
 
     watch.watch_items(pipeline, "read", "read the source")
     watch.watch(pipeline, "open_encoder", "open the encoder")
-    watch.watch(known, "_fingerprint", "fingerprint of the encoder")
+    watch.watch(known, "has_fingerprint", "fingerprint of the encoder")
     watch.watch(known.KnownEncoder, "save", "save the encoder")
-    watch.watch(loading, "load_encoder", "load the model into torch")
+    watch.watch(adaptive.AdaptiveEncoder, "_load", "load the model into torch")
     watch.watch(changing, "write_encoder", "sync and hash the encoder's files")
-    watch.watch(AdaptiveEncoder, "encode_audited", "encode")
+    watch.watch(adaptive.AdaptiveEncoder, "encode_audited", "encode")
     watch.watch(Staging, "add_records", "SQLite: stage records")
     watch.watch(WriteStore, "known_hashes", "SQLite: look up texts")
     watch.watch(WriteStore, "add_pending", "SQLite: store texts")
@@ -138,8 +137,6 @@ def main() -> None:
     source, folder, threads = sys.argv[1:]
     with watch.running("import torch"):
         import torch  # noqa: F401
-    with watch.running("import transformers"):
-        from transformers import AutoModel, AutoTokenizer, BertModel  # noqa: F401
     with watch.running("import the library"):
         from mirror_index.collection import changing, housekeeping  # noqa: F401
         from mirror_index.config import EncoderConfig, ReadOptions

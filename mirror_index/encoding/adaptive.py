@@ -35,6 +35,9 @@ class AdaptiveEncoder:
 
     @cached_property
     def _heavy(self) -> BulkEncoder:
+        return self._load()
+
+    def _load(self) -> BulkEncoder:
         from mirror_index.encoding.lean import open_lean  # torch, only when it pays
 
         lean = open_lean(self._light, self.config)
