@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
 from mirror_index.errors import CollectionError
@@ -151,3 +152,20 @@ def sha256_of(path: Path, offset: int = 0, length: int | None = None) -> str:
             digest.update(block)
             left = None if left is None else left - len(block)
     return digest.hexdigest()
+
+
+@contextmanager
+def utf8_folder(folder: Path) -> Iterator[str]:
+    """Give a folder, for the block, a name that libraries written in C++ and Rust take.
+
+    They want UTF-8; a name on a Unix disk may be any bytes, and then a link stands for it.
+    """
+    try:
+        os.fsencode(folder).decode("utf-8")
+    except UnicodeDecodeError:
+        with TemporaryDirectory() as beside:
+            link = Path(beside) / "folder"
+            link.symlink_to(folder.resolve(), target_is_directory=True)
+            yield str(link)
+    else:
+        yield str(folder)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -209,6 +210,7 @@ def find_collection(name: str, home: Path) -> Path:
 
 
 def place_collection(name: str, home: Path) -> Path:
-    """Return the folder for a new collection: a bare word goes under `home`."""
+    """Return the folder for a new collection: a bare word goes under `home`, `./word` does not."""
     path = Path(name)
-    return home / name if len(path.parts) == 1 and not path.exists() else path
+    bare = not any(separator in name for separator in (os.sep, os.altsep) if separator)
+    return home / name if bare and not path.exists() else path

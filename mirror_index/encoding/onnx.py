@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mirror_index import durable
 from mirror_index.encoding.batching import Batch, token_budget_batches
 from mirror_index.encoding.recipe import RECIPE_FILE, Recipe, read_json
 from mirror_index.encoding.tokenising import FastTokeniser, Tokenised
@@ -175,12 +176,15 @@ def open_session(path: Path, graph: bytes | None = None) -> Any:  # noqa: ANN401
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     options.intra_op_num_threads = 1
-    if graph is not None:
-        options.add_session_config_entry(_WEIGHTS_BESIDE, str(path.parent))
     try:
-        return onnxruntime.InferenceSession(
-            graph or str(path), options, providers=["CPUExecutionProvider"]
-        )
+        with durable.utf8_folder(path.parent) as folder:
+            if graph is not None:
+                options.add_session_config_entry(_WEIGHTS_BESIDE, folder)
+            return onnxruntime.InferenceSession(
+                graph or os.path.join(folder, path.name),  # noqa: PTH118 - the library takes str
+                options,
+                providers=["CPUExecutionProvider"],
+            )
     except Exception as error:  # onnxruntime raises classes of its own, without a common base
         raise EncoderError(
             f"the ONNX copy cannot be opened: {error}",
@@ -202,7 +206,8 @@ def _read_tokeniser(folder: Path, recipe: Recipe) -> FastTokeniser:
 
     path = folder / "tokenizer.json"
     try:
-        tokenizer = Tokenizer.from_file(str(path))
+        # The library takes only paths that are UTF-8.
+        tokenizer = Tokenizer.from_str(path.read_text(encoding="utf-8"))
     except Exception as error:  # the Rust library raises bare Exception
         raise EncoderError(f"the tokenizer cannot be read: {error}", where=str(path)) from error
     settings = read_json(folder / "tokenizer_config.json")

@@ -1,11 +1,18 @@
 """S4: a folder with spaces and letters of several scripts; build, search, move, search."""
 
+import os
+import sys
 from pathlib import Path
 
+import pytest
+
+from mirror_index.cli.options import place_collection
 from mirror_index.collection import Collection
-from mirror_index.config import IndexSpec
+from mirror_index.config import EncoderConfig, IndexSpec
+from mirror_index.encoding import load_encoder
 from tests.collection.oracle import Oracle, names
 from tests.fakes import HashEncoder
+from tests.tiny import write_tiny_encoder
 
 
 def test_s04_unicode_folder(tmp_path: Path) -> None:
@@ -25,3 +32,24 @@ def test_s04_unicode_folder(tmp_path: Path) -> None:
         oracle.check(collection, ["renal failure type 3"])
         assert collection.verify(encoder=encoder).ok
         assert collection.info()["name"] == "übersiedelt 移"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are UTF-8 on this system")
+def test_s04_a_name_that_is_not_utf8(tmp_path: Path) -> None:
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff \xfe"))
+    encoder = load_encoder(write_tiny_encoder(tmp_path / "bert"), EncoderConfig(device="cpu"))
+    spec = IndexSpec(kind="HNSW8")
+    Collection.build(folder, names(30), encoder=encoder, spec=spec).close()
+    with Collection.open(folder) as collection:
+        assert collection.search([names(30)[7].text])[0][0].id == names(30)[7].id
+        assert collection.verify().ok
+
+
+def test_s04_a_word_and_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    home = Path("indexes")
+    assert place_collection("c", home) == home / "c"
+    for path in ("./c", "c/", "../c", "a/c", str(tmp_path / "c"), "."):
+        assert place_collection(path, home) == Path(path)
+    (tmp_path / "c").mkdir()
+    assert place_collection("c", home) == Path("c")
