@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from mirror_index import durable
 from mirror_index.config import Pooling
 from mirror_index.encoding.onnx import ONNX_FILE, OnnxEncoder, note_copy
 from mirror_index.encoding.pooling import pool
@@ -86,7 +87,8 @@ def _export(module: torch.nn.Module, target: Path) -> None:
             )
         if program is None:
             raise EncoderError("the ONNX exporter returned nothing", where=str(target))
-        program.save(str(target), external_data=True)  # mapped, not copied, when opened
+        with durable.utf8_folder(target.parent) as place:
+            program.save(f"{place}/{target.name}", external_data=True)  # mapped when opened
     except torch.onnx.errors.OnnxExporterError as error:
         raise EncoderError(
             f"this model cannot be exported to ONNX: {str(error).splitlines()[0]}",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from safetensors.torch import load_file
 
+from mirror_index import durable
 from mirror_index.config import EncoderConfig, Precision
 from mirror_index.encoding.bulk import BulkEncoder, resolve_device
 from mirror_index.encoding.fastpath import LeanBert, resolve_precision
@@ -25,8 +26,10 @@ def open_lean(light: OnnxEncoder, config: EncoderConfig) -> BulkEncoder | None:
     fields = bert_fields(light.folder) if keeps_recipe(config) else None
     if fields is None or not has_fingerprint(light.folder, light.recipe, light.fingerprint):
         return None
+    with durable.utf8_folder(light.folder) as place:
+        weights = load_file(f"{place}/{WEIGHTS_FILE}")
     return BulkEncoder(
-        forward=LeanBert(load_file(light.folder / WEIGHTS_FILE), fields),
+        forward=LeanBert(weights, fields),
         tokenise=light.tokeniser,
         recipe=light.recipe,
         dim=light.dim,

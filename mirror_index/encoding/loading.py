@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 
+from mirror_index import durable
 from mirror_index.config import EncoderConfig
 from mirror_index.encoding.default import default_encoder_folder, is_default
 from mirror_index.encoding.recipe import read_recipe
@@ -31,9 +32,9 @@ def load_encoder(
     """
     config = config or EncoderConfig()
     folder = encoder_folder(source)
-    with quiet_transformers():
-        model = _load_model(folder)
-        tokenizer = _load_tokenizer(folder)
+    with quiet_transformers(), durable.utf8_folder(folder) as place:
+        model = _load_model(Path(place))
+        tokenizer = _load_tokenizer(Path(place))
     limit = positions(model.config)
     recipe = read_recipe(folder, min(limit, tokenizer.model_max_length)).changed_by(config)
     if recipe.max_length > limit:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from mirror_index import durable
 from mirror_index.config import EncoderConfig, Pooling, Precision
 from mirror_index.encoding.bulk import BulkEncoder, resolve_device
 from mirror_index.encoding.fastpath import Forward, bulk_forward, resolve_precision
@@ -100,9 +101,9 @@ class TransformerEncoder(BulkEncoder):
         """Write a folder that `load_encoder`, transformers and sentence-transformers open."""
         refuse_padded_mean(self.recipe)
         folder.mkdir(parents=True, exist_ok=True)
-        with quiet_transformers():
-            self.model.save_pretrained(folder)
-            self.tokenizer.save_pretrained(folder)
+        with quiet_transformers(), durable.utf8_folder(folder) as place:
+            self.model.save_pretrained(place)
+            self.tokenizer.save_pretrained(place)
         write_recipe(folder, self.recipe, self.fingerprint, self.dim)
 
     def export_onnx(self, folder: Path) -> None:

@@ -34,15 +34,20 @@ def test_s04_unicode_folder(tmp_path: Path) -> None:
         assert collection.info()["name"] == "übersiedelt 移"
 
 
+@pytest.mark.parametrize("shape", ["bert", "distilbert"])
 @pytest.mark.skipif(sys.platform != "linux", reason="file names are UTF-8 on this system")
-def test_s04_a_name_that_is_not_utf8(tmp_path: Path) -> None:
+def test_s04_a_name_that_is_not_utf8(tmp_path: Path, shape: str) -> None:
     folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff \xfe"))
-    encoder = load_encoder(write_tiny_encoder(tmp_path / "bert"), EncoderConfig(device="cpu"))
+    encoder = load_encoder(
+        write_tiny_encoder(tmp_path / "encoder", shape), EncoderConfig(device="cpu")
+    )
     spec = IndexSpec(kind="HNSW8")
     Collection.build(folder, names(30), encoder=encoder, spec=spec).close()
     with Collection.open(folder) as collection:
         assert collection.search([names(30)[7].text])[0][0].id == names(30)[7].id
         assert collection.verify().ok
+        stored = load_encoder(collection.encoder_folder, EncoderConfig(device="cpu"))
+        assert stored.fingerprint == encoder.fingerprint
 
 
 def test_s04_a_word_and_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
