@@ -9,16 +9,17 @@ import json
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.engines import Engine, Ids, Matrix
+from benchmarks.engines import Engine, Ids, Matrix, Search
 from benchmarks.peers import ENGINES
 
 K = 10
 RECALLS = (0.95, 0.99)
 SINGLE, BATCH, ADDED = 300, 1000, 1000
+TURNS = 7
 FILTERS = {"1%": 1, "10%": 10}
 
 
@@ -31,17 +32,35 @@ def main() -> None:
     started = time.perf_counter()
     engine.build(np.asarray(base))
     figures: dict[str, Any] = {"build_s": time.perf_counter() - started, "bytes": _size(folder)}
-    figures["at"] = _sweep(engine, queries, truth["all"])
+    settings = _sweep(engine, queries, truth["all"])
+    figures["at"] = {
+        way: {str(goal): _timed(search, queries, at) for goal, at in settings.items()}
+        for way, search in engine.ways().items()
+    }
+    figures["alone"] = {str(goal): _ratios(engine, queries, at) for goal, at in settings.items()}
     if engine.filters:
-        setting = next((at["setting"] for at in figures["at"].values() if at), 0)
+        setting = next((at.setting for at in settings.values() if at), 0)
         figures["filtered"] = {
-            key: _filtered(engine, queries, truth[key], setting, below)
-            for key, below in FILTERS.items()
+            way: {
+                key: _filtered(search, queries, truth[key], setting, below)
+                for key, below in FILTERS.items()
+            }
+            for way, search in engine.ways().items()
         }
     started = time.perf_counter()
     engine.add(np.load(data / "added.npy"), len(base))
     figures["add_s"] = time.perf_counter() - started
+    figures["after_add"] = {
+        way: _timed(search, queries, settings[RECALLS[0]]) for way, search in engine.ways().items()
+    }
     print(json.dumps(figures))
+
+
+class Reached(NamedTuple):
+    """The least setting that reaches a recall, and the recall it reaches."""
+
+    setting: int
+    recall: float
 
 
 def recall(found: Ids, truth: Ids) -> float:
@@ -53,47 +72,73 @@ def recall(found: Ids, truth: Ids) -> float:
     return float(np.mean(shares))
 
 
-def _sweep(engine: Engine, queries: Matrix, truth: Ids) -> dict[str, Any]:
-    """Return what the least setting that reaches each recall does, None where none does."""
-    reached: dict[str, Any] = {str(goal): None for goal in RECALLS}
+def _sweep(engine: Engine, queries: Matrix, truth: Ids) -> dict[float, Reached | None]:
+    """Return the least setting that reaches each recall, None where none does."""
+    reached: dict[float, Reached | None] = dict.fromkeys(RECALLS)
     for setting in engine.settings():
         got = recall(engine.search(queries, K, setting, None), truth)
-        open_goals = [goal for goal in RECALLS if reached[str(goal)] is None and got >= goal]
-        if open_goals:
-            times = _times(engine, queries, setting, None)
-            for goal in open_goals:
-                reached[str(goal)] = {"setting": setting, "recall": got, **times}
+        for goal in RECALLS:
+            if reached[goal] is None and got >= goal:
+                reached[goal] = Reached(setting, got)
         if got >= RECALLS[-1]:
             break
     return reached
 
 
-def _times(engine: Engine, queries: Matrix, setting: int, below: int | None) -> dict[str, float]:
-    singles = []
-    for row in range(min(SINGLE, len(queries))):
-        started = time.perf_counter()
-        engine.search(queries[row : row + 1], K, setting, below)
-        singles.append(time.perf_counter() - started)
-    many = np.resize(queries, (BATCH, queries.shape[1]))
-    started = time.perf_counter()
-    engine.search(many, K, setting, below)
+def _timed(search: Search, queries: Matrix, at: Reached | None) -> dict[str, float] | None:
+    if at is None:
+        return None
+    search(queries[:SINGLE], K, at.setting, None)  # what is loaded and mapped is there
+    times = _singles(search, queries, at.setting, None)
+    batches = [_batch(search, queries, at.setting) for _ in range(3)]
     return {
-        "qps": 1 / float(np.mean(singles)),
-        "p99_ms": float(np.quantile(singles, 0.99)) * 1000,
-        "batch_qps": BATCH / (time.perf_counter() - started),
+        **at._asdict(),
+        "qps": 1 / float(np.mean(times)),
+        "p99_ms": float(np.quantile(times, 0.99)) * 1000,
+        "batch_qps": BATCH / min(batches),
     }
 
 
+def _singles(search: Search, queries: Matrix, setting: int, below: int | None) -> list[float]:
+    times = []
+    for row in range(min(SINGLE, len(queries))):
+        started = time.perf_counter()
+        search(queries[row : row + 1], K, setting, below)
+        times.append(time.perf_counter() - started)
+    return times
+
+
+def _batch(search: Search, queries: Matrix, setting: int) -> float:
+    many = np.resize(queries, (BATCH, queries.shape[1]))
+    started = time.perf_counter()
+    search(many, K, setting, None)
+    return time.perf_counter() - started
+
+
+def _ratios(engine: Engine, queries: Matrix, at: Reached | None) -> dict[str, float] | None:
+    """Return how many times as long each way takes as the index within, in turns."""
+    alone = engine.alone()
+    if at is None or alone is None:
+        return None
+    found: dict[str, list[float]] = {}
+    for _ in range(TURNS):
+        bare = sum(_singles(alone, queries, at.setting, None))
+        bare_batch = _batch(alone, queries, at.setting)
+        for way, search in engine.ways().items():
+            single = sum(_singles(search, queries, at.setting, None))
+            found.setdefault(f"single{way}", []).append(single / bare)
+            batch = _batch(search, queries, at.setting)
+            found.setdefault(f"batch{way}", []).append(batch / bare_batch)
+    return {key: float(np.median(values)) for key, values in found.items()}
+
+
 def _filtered(
-    engine: Engine, queries: Matrix, truth: Ids, setting: int, below: int
+    search: Search, queries: Matrix, truth: Ids, setting: int, below: int
 ) -> dict[str, float]:
     few = queries[:SINGLE]
-    found = engine.search(few, K, setting, below)
-    started = time.perf_counter()
-    for row in range(len(few) // 3):
-        engine.search(few[row : row + 1], K, setting, below)
-    seconds = time.perf_counter() - started
-    return {"recall": recall(found, truth[: len(few)]), "qps": len(few) // 3 / seconds}
+    found = search(few, K, setting, below)
+    seconds = sum(_singles(search, few[: SINGLE // 3], setting, below))
+    return {"recall": recall(found, truth[: len(few)]), "qps": SINGLE // 3 / seconds}
 
 
 def _size(folder: Path) -> int:

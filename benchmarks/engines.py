@@ -2,8 +2,8 @@
 
 Every engine gets an id and two metadata fields (`part`, 0 to 99, and `source`) with each vector. A
 library without a store for metadata gets them as a JSON file beside its index, and filters by rows
-that are worked out from it beforehand where it can filter at all. HNSW has M 16 everywhere, and
-an ef_construction of 100; ours has what FAISS sets, 40.
+that are worked out from it beforehand where it can filter at all. HNSW has M 16 and an
+ef_construction of 100 everywhere, which is also what mirror-index sets.
 """
 
 # ruff: noqa: D102 - the base class says what each method does
@@ -11,7 +11,7 @@ an ef_construction of 100; ours has what FAISS sets, 40.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -21,10 +21,13 @@ from numpy.typing import NDArray
 Matrix = NDArray[np.float32]
 Ids = NDArray[np.int64]
 M, EF_CONSTRUCTION = 16, 100
-EFS = (10, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
+EFS = tuple(round(10 * 2 ** (step / 4)) for step in range(25))
+"""Breadths of HNSW that are tried: 10 to 640."""
 REFINE = 4
 """Candidates for each row wanted that LanceDB scores exactly: its codes are a byte a value."""
 PARTS = 100
+Search = Callable[[Matrix, int, int, int | None], Ids]
+"""Takes queries, k, a setting and the bound of `part`, None without a filter."""
 _DIGITS = 10
 """Of the text that stands for a row; a letter in it makes a text without a vector."""
 
@@ -66,6 +69,14 @@ class Engine(ABC):
     def search(self, queries: Matrix, k: int, setting: int, part_below: int | None) -> Ids:
         """Return (q, k) row numbers; missing ones are -1."""
 
+    def ways(self) -> dict[str, Search]:
+        """Return the ways to search that are measured, by what is added to the name."""
+        return {"": self.search}
+
+    def alone(self) -> Search | None:
+        """Return a search of nothing but the index within, where the engine adds something."""
+        return None
+
 
 class _Given:
     """An encoder over vectors that are there already: text ``0000000012`` has that of row 12."""
@@ -74,6 +85,7 @@ class _Given:
 
     def __init__(self, vectors: Matrix) -> None:
         self.vectors = vectors
+        self.later = vectors[:0]
         self.dim = vectors.shape[1]
 
     def encode(self, texts: Sequence[str]) -> Matrix:
@@ -85,10 +97,13 @@ class _Given:
 
         if any(len(text) == _DIGITS and not text.isdigit() for text in texts):
             raise EncoderError("only rows have vectors")
-        rows = [int(text) if text.isdigit() else 0 for text in texts]  # the probes get any
+        # The probes get any vector. What one call asks for is all of one time.
+        rows = [int(text) if text.isdigit() else 0 for text in texts]
+        new = max(rows, default=0) >= len(self.vectors)
+        found = self.later[np.subtract(rows, len(self.vectors))] if new else self.vectors[rows]
         none = np.zeros(len(rows), dtype=np.bool_)
         return Encoded(
-            vectors=np.ascontiguousarray(self.vectors[rows]),
+            vectors=np.ascontiguousarray(found),
             tokens=np.ones(len(rows), dtype=np.int64),
             truncated=none,
             unknown=none,
@@ -129,21 +144,34 @@ class Ours(Engine):
             yield Record(id=str(row), text=f"{row:0{_DIGITS}d}", metadata=metadata)
 
     def add(self, vectors: Matrix, first: int) -> None:
-        known = self._collection.encoder.vectors  # type: ignore[attr-defined]
-        self._collection.encoder.vectors = np.concatenate(  # type: ignore[attr-defined]
-            [known, vectors]
-        )
+        self._collection.encoder.later = vectors  # type: ignore[attr-defined]
         self._collection.add(self._records(first, first + len(vectors)))
 
     def search(self, queries: Matrix, k: int, setting: int, part_below: int | None) -> Ids:
         from mirror_index.config import SearchOptions
 
-        if setting:  # beside the public way, which is to calibrate to a recall
+        self._set(setting)
+        options = SearchOptions(k=k, where=_where(part_below))
+        found = self._collection.search_vectors(queries, options)
+        return np.array([[int(hit.id) for hit in hits] for hits in found])
+
+    def nearest(self, queries: Matrix, k: int, setting: int, part_below: int | None) -> Ids:
+        """Search for rows alone; here they are the ids, for texts are stored in order."""
+        self._set(setting)
+        return self._collection.nearest(queries, k, where=_where(part_below)).rows
+
+    def ways(self) -> dict[str, Search]:
+        return {"": self.search, ", rows only": self.nearest}
+
+    def _set(self, setting: int) -> None:
+        """Set a breadth, beside the public way, which is to calibrate to a recall."""
+        if setting:
             with self._collection._reading() as view:
                 view.ann.parameters["value"] = setting  # type: ignore[union-attr]
-        where = None if part_below is None else f"part < {part_below}"
-        found = self._collection.search_vectors(queries, SearchOptions(k=k, where=where))
-        return np.array([[int(hit.id) for hit in hits] for hits in found])
+
+
+def _where(part_below: int | None) -> str | None:
+    return None if part_below is None else f"part < {part_below}"
 
 
 class OursExact(Ours):
@@ -157,6 +185,20 @@ class OursHnsw(Ours):
 
     name = f"mirror-index HNSW{M}"
     kind = f"HNSW{M}"
+
+    def alone(self) -> Search:
+        import faiss
+
+        with self._collection._reading() as view:
+            index = view.ann._index  # type: ignore[union-attr]
+
+        def search(queries: Matrix, k: int, setting: int, part_below: int | None) -> Ids:
+            del part_below
+            parameters = faiss.SearchParametersHNSW(efSearch=setting)
+            _, rows = index.search(queries, k, params=parameters)
+            return np.asarray(rows)
+
+        return search
 
 
 class OursPq(Ours):

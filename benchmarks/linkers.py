@@ -163,11 +163,13 @@ def _own(collection: Collection) -> dict[str, Linker]:
     from mirror_index.linking.candidates import Finder
     from mirror_index.linking.features import Mentions
     from mirror_index.linking.lexiconfile import lexicon_of
+    from mirror_index.linking.space import space_of
 
     calibration = load_calibration(collection)
     lexicon = lexicon_of(collection)
     finder = Finder(
-        collection=collection, lexicon=lexicon, translations=calibration.translations(lexicon)
+        space=space_of(collection, lexicon, calibration.projection),
+        translations=calibration.translations(lexicon),
     )
 
     def exact(mentions: Sequence[str]) -> list[Ranking]:

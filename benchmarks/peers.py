@@ -201,11 +201,14 @@ class Chroma(Engine):
     name = "Chroma"
     module = "chromadb"
 
-    def build(self, vectors: Matrix) -> None:
+    def _client(self) -> Any:  # noqa: ANN401
         import chromadb
 
         settings = chromadb.Settings(anonymized_telemetry=False)
-        client = chromadb.PersistentClient(path=str(self.folder / "chroma"), settings=settings)
+        return chromadb.PersistentClient(path=str(self.folder / "chroma"), settings=settings)
+
+    def build(self, vectors: Matrix) -> None:
+        client = self._client()
         hnsw: Any = {"space": "cosine", "ef_construction": EF_CONSTRUCTION, "max_neighbors": M}
         self._rows = client.create_collection(
             "rows", configuration={"hnsw": hnsw}, embedding_function=None
@@ -230,7 +233,7 @@ class Chroma(Engine):
 
     def search(self, queries: Matrix, k: int, setting: int, part_below: int | None) -> Ids:
         if setting != self._breadth:
-            self._rows.modify(configuration={"hnsw": {"ef_search": max(setting, k)}})
+            self._set(max(setting, k))
             self._breadth = setting
         where: Any = None if part_below is None else {"part": {"$lt": part_below}}
         found = self._rows.query(
@@ -240,6 +243,14 @@ class Chroma(Engine):
         for place, ids in enumerate(found["ids"]):
             answers[place, : len(ids)] = [int(one) for one in ids]
         return answers
+
+    def _set(self, breadth: int) -> None:
+        """Set the breadth; it counts from the next time that the index is loaded."""
+        from chromadb.api.shared_system_client import SharedSystemClient
+
+        self._rows.modify(configuration={"hnsw": {"ef_search": breadth}})
+        SharedSystemClient.clear_system_cache()
+        self._rows = self._client().get_collection("rows", embedding_function=None)
 
 
 ENGINES: dict[str, type[Engine]] = {

@@ -27,12 +27,15 @@ QUERIES = 1000
 NOISE = 0.35
 """Length of the change that makes a new vector of a stored one where there are too few."""
 
+_LAST = f"truth-{list(FILTERS)[-1]}.npy"
+
 _COST = (
     Column(name="engine"),
     Column(name="build s", spec=".1f"),
     Column(name="MB on disk", spec=",.0f"),
     Column(name="peak MB", spec=",.0f"),
     Column(name=f"add {ADDED:,} s", spec=".2f"),
+    Column(name="queries/s after it", spec=",.0f"),
 )
 _SPEED = (
     Column(name="engine"),
@@ -42,6 +45,12 @@ _SPEED = (
     Column(name="queries/s, one at a time", spec=",.0f"),
     Column(name="p99 ms", spec=".2f"),
     Column(name=f"queries/s, {BATCH:,} at once", spec=",.0f"),
+)
+_ALONE = (
+    Column(name="engine"),
+    Column(name="recall@10 >=", spec=".2f"),
+    Column(name="one at a time", spec=".2f"),
+    Column(name=f"{BATCH:,} at once", spec=".2f"),
 )
 _FILTERED = (
     Column(name="engine"),
@@ -55,12 +64,14 @@ _NOTE = (
     "an id and two metadata fields a vector; queries are texts of the same kind that are not "
     "indexed. Build includes metadata and writing to disk, for mirror-index also calibration, an "
     "SQLite store with keyword index and checksums, and an fsync for every step. The breadth of "
-    "search is the least of a sweep that reaches the recall; HNSW of mirror-index is built with "
-    "FAISS's ef_construction, 40, and keeps 80 candidates or more; mirror-index returns hits with "
-    "text and metadata, libraries row numbers. Where fewer real vectors are there than rows, the "
-    f"rest are stored ones changed by a random vector of length {NOISE}. Filtered searches use "
-    f"the setting for recall {RECALLS[0]}; faiss and hnswlib get the passing rows worked out "
-    "beforehand. Peak memory is the largest resident set, the given vectors included."
+    "search is the least of a sweep that reaches the recall. mirror-index returns hits with text "
+    "and metadata, or `rows only`; libraries return row numbers. Where fewer real vectors are "
+    f"there than rows, the rest are stored ones changed by a random vector of length {NOISE}. "
+    f"Filtered searches use the setting for recall {RECALLS[0]}; faiss and hnswlib get the "
+    "passing rows worked out beforehand. Peak memory is the largest resident set, the given "
+    "vectors included. After the add, searches are single, at the same setting. The last table "
+    "has how many times as long the same searches of the same graph take in mirror-index as in "
+    "FAISS alone, in turns, the median."
 )
 
 
@@ -69,18 +80,35 @@ def run(quick: bool) -> Result:
     return measure(QUICK_ROWS if quick else ROWS, None, list(ENGINES))
 
 
-def measure(rows: int, vectors: Path | None, names: Sequence[str]) -> Result:
-    """Measure engines over `rows` vectors, of a .npy file or encoded now."""
+def measure(
+    rows: int,
+    vectors: Path | None,
+    names: Sequence[str],
+    *,
+    kept: Path | None = None,
+    resume: bool = False,
+) -> Result:
+    """Measure engines over `rows` vectors, of a .npy file or encoded now.
+
+    Args:
+        rows: vectors in each index.
+        vectors: the file.
+        names: of `ENGINES`.
+        kept: a folder for the prepared vectors, which are taken from it if they are there.
+        resume: take the figures of engines that were measured before.
+    """
     figures: dict[str, Any] = {}
     missing: list[str] = []
-    with harness.workspace() as folder:
-        _write_data(folder, rows, vectors)
+    with harness.workspace() as place:
+        folder = kept or place
+        if not (folder / _LAST).is_file():
+            folder.mkdir(parents=True, exist_ok=True)
+            _write_data(folder, rows, vectors)
         for name in names:
             if importlib.util.find_spec(ENGINES[name].module) is None:
                 missing.append(f"{name} ({ENGINES[name].module} is not installed)")
                 continue
-            harness.say(f"  {name} ...")
-            figures[name] = _measured(name, folder)
+            figures[name] = _figures(name, folder, rows, resume=resume)
             missing += [f"{name} ({figures[name]['failed']})"] if "failed" in figures[name] else []
     return Result(
         title=f"{rows:,} vectors beside other engines",
@@ -88,6 +116,7 @@ def measure(rows: int, vectors: Path | None, names: Sequence[str]) -> Result:
             Table(title="Cost", columns=_COST, rows=list(_cost_rows(figures))),
             Table(title="Search", columns=_SPEED, rows=list(_speed_rows(figures))),
             Table(title="Filtered search", columns=_FILTERED, rows=list(_filter_rows(figures))),
+            Table(title="Beside its own index", columns=_ALONE, rows=list(_alone_rows(figures))),
         ),
         note=_NOTE,
         settings={
@@ -100,6 +129,19 @@ def measure(rows: int, vectors: Path | None, names: Sequence[str]) -> Result:
             "missing": "; ".join(missing) or "none",
         },
     )
+
+
+def _figures(name: str, folder: Path, rows: int, *, resume: bool) -> dict[str, Any]:
+    """Measure an engine, or take what was measured before; both are kept apart from the rest."""
+    path = harness.OUT / "steps" / f"engines.{rows}.{name.replace(' ', '-')}.json"
+    if resume and path.is_file():
+        kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return kept
+    harness.say(f"  {name} ...")
+    found = _measured(name, folder)
+    if "failed" not in found:
+        harness.write_json(path, found)
+    return found
 
 
 def _measured(name: str, data_folder: Path) -> dict[str, Any]:
@@ -118,14 +160,14 @@ def _write_data(folder: Path, rows: int, given: Path | None) -> None:
     rng = np.random.default_rng(data.SEED)
     order = rng.permutation(len(real))
     queries, added, rest = np.split(order, [QUERIES, QUERIES + ADDED])
-    base = _enlarged(np.asarray(real[np.sort(rest[:rows])]), rows, rng)
+    base = _enlarged(np.asarray(real[rest[:rows]]), rows, rng)
     np.save(folder / "base.npy", base)
     np.save(folder / "added.npy", real[np.sort(added)])
     asked = np.ascontiguousarray(real[np.sort(queries)])
     np.save(folder / "queries.npy", asked)
     parts = part_of(np.arange(rows))
     np.save(folder / "truth-all.npy", _truth(asked, base, np.arange(rows)))
-    for key, below in FILTERS.items():
+    for key, below in FILTERS.items():  # `_LAST` comes last
         np.save(folder / f"truth-{key}.npy", _truth(asked, base, np.flatnonzero(parts < below)))
 
 
@@ -174,25 +216,35 @@ _LAW = "corpora/law_de_20k_sentences.txt"
 def _cost_rows(figures: dict[str, Any]) -> Iterator[list[Cell]]:
     for name, found in figures.items():
         if "failed" in found:
-            yield [name, None, None, None, None]
+            yield [name, None, None, None, None, None]
         else:
             sizes = (found["bytes"] / 1e6, found["peak"] / 1e6)
-            yield [name, found["build_s"], *sizes, found["add_s"]]
+            after = found["after_add"][""] or {}
+            yield [name, found["build_s"], *sizes, found["add_s"], after.get("qps")]
 
 
 def _speed_rows(figures: dict[str, Any]) -> Iterator[list[Cell]]:
+    keys = ("setting", "recall", "qps", "p99_ms", "batch_qps")
     for goal in RECALLS:
         for name, found in figures.items():
-            at = found.get("at", {}).get(str(goal))
-            keys = ("setting", "recall", "qps", "p99_ms", "batch_qps")
-            yield [name, goal, *((at or {}).get(key) for key in keys)]
+            for way, at in found.get("at", {}).items():
+                reached = at[str(goal)] or {}
+                yield [f"{name}{way}", goal, *(reached.get(key) for key in keys)]
 
 
 def _filter_rows(figures: dict[str, Any]) -> Iterator[list[Cell]]:
     for key in FILTERS:
         for name, found in figures.items():
-            at = found.get("filtered", {}).get(key, {})
-            yield [name, key, at.get("recall"), at.get("qps")]
+            for way, at in found.get("filtered", {}).items():
+                yield [f"{name}{way}", key, at[key]["recall"], at[key]["qps"]]
+
+
+def _alone_rows(figures: dict[str, Any]) -> Iterator[list[Cell]]:
+    for name, found in figures.items():
+        for goal, ratios in found.get("alone", {}).items():
+            for way in found["at"] if ratios else ():
+                times = (ratios[f"single{way}"], ratios[f"batch{way}"])
+                yield [f"{name}{way}", float(goal), *times]
 
 
 def main() -> None:
@@ -200,10 +252,14 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=ROWS)
     parser.add_argument("--vectors", type=Path, help="unit vectors in a .npy file")
     parser.add_argument("--engines", nargs="*", default=list(ENGINES), metavar="NAME")
+    parser.add_argument("--data", type=Path, help="folder to keep the prepared vectors in")
+    parser.add_argument("--resume", action="store_true", help="keep what was measured before")
     wishes = parser.parse_args()
     harness.limit_cores()
     facts = harness.environment()
-    result = measure(wishes.rows, wishes.vectors, wishes.engines)
+    result = measure(
+        wishes.rows, wishes.vectors, wishes.engines, kept=wishes.data, resume=wishes.resume
+    )
     usual = wishes.rows == ROWS and wishes.engines == list(ENGINES)
     name = NAME if usual else f"{NAME}.{wishes.rows}"
     measurement = report.Measurement(name=name, quick=False, facts=facts, result=result)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         ChangeReport,
         Collection,
         CommittedState,
+        NearestRows,
         Problem,
         VerifyReport,
     )
@@ -81,6 +82,7 @@ _HOMES = {
     "confusables": "collection.confusables",
     "Collection": "collection",
     "CommittedState": "collection",
+    "NearestRows": "collection",
     "Problem": "collection",
     "VerifyReport": "collection",
     "ExportReport": "collection.exporting",
@@ -150,7 +152,7 @@ _HOMES = {
 _OTHER_NAMES = {"Encoder": "TransformerEncoder"}
 
 __all__ = [  # noqa: RUF022 - by room, as above
-    "ChangeReport", "Collection", "CommittedState", "Problem", "VerifyReport",
+    "ChangeReport", "Collection", "CommittedState", "NearestRows", "Problem", "VerifyReport",
     "Confusable", "confusables",
     "ExportReport", "export_collection", "RepairReport", "repair_collection",
     "Dtype", "EncoderConfig", "IndexSpec", "LinkOptions", "Loss", "MaskUnit", "MirrorConfig",

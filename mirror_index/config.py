@@ -133,6 +133,15 @@ class IndexSpec:
         return _plain(asdict(self))
 
 
+MOST_HITS = 1_000_000_000
+"""FAISS counts in 32 bits, with room for ties and rows that a filter takes out."""
+
+
+def _require_count(k: int) -> None:
+    _require(k >= 1, "k must be at least 1", k, "Ask for one or more")
+    _require(k <= MOST_HITS, f"k must be at most {MOST_HITS:,}", k, "Ask for fewer")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchOptions:
     """One search; `where` is an SQL-like expression over `id`, `text` and metadata."""
@@ -143,7 +152,7 @@ class SearchOptions:
     hybrid: bool = False
 
     def __post_init__(self) -> None:
-        _require(self.k >= 1, "k must be at least 1", self.k, "Ask for one hit or more")
+        _require_count(self.k)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +175,7 @@ class LinkOptions:
     types: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        _require(self.k >= 1, "k must be at least 1", self.k, "Ask for one candidate or more")
+        _require_count(self.k)
         _require(
             0 <= self.min_probability <= 1,
             "min_probability must be in [0, 1]",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from mirror_index.annotation.branches import Branch
@@ -111,7 +112,8 @@ class Annotator:
     The names are read once, when it is made: about a second for 40,000.
 
     Args:
-        collection: a dictionary; names of obsolete concepts are not looked for.
+        collection: a dictionary; a name that only obsolete concepts carry stands for what replaced
+            them, and for nothing where that is not certain.
         options: what to annotate.
 
     Raises:
@@ -134,7 +136,8 @@ class Annotator:
         self._collection = collection
         self._options = options
         self._redirects = Redirects(collection)
-        self._names = NameIndex(dict.fromkeys(name_key(n.text) for n in collection.iter_names()))
+        spellings = chain((n.text for n in collection.iter_names()), collection.obsolete_names())
+        self._names = NameIndex(dict.fromkeys(map(name_key, spellings)))
         self._stored: dict[str, list[StoredName]] = {}
         self._judge = Judge(collection, self._redirects)
         self._branch = Branch(self._redirects.concepts, options.under)
@@ -186,9 +189,7 @@ class Annotator:
         names = [
             name
             for name in self._stored[place.key]
-            if not name.obsolete
-            and name.concept_id not in barred
-            and self._branch.holds(name.concept_id)
+            if name.concept_id not in barred
             and (method == "abbreviation" or is_plausible(text, place.start, place.end, name.text))
         ]
         chance = PROBABILITY[method]
@@ -197,7 +198,15 @@ class Annotator:
         if not names or chance < self._options.min_probability:
             return None
         result = exact_result(mention, names, self._redirects)
-        return _Found(place, result, method, chance / len(result.matches))
+        matches = tuple(
+            match
+            for match in result.matches
+            if match.concept_id not in barred and self._branch.holds(match.concept_id)
+        )
+        if not matches or not result.certain:
+            return None
+        result = ExactResult(matches=matches, steps=result.steps)
+        return _Found(place, result, method, chance / len(matches))
 
     def _annotation(
         self, text: str, one: _Found, sentences: Sentences, labels: Mapping[str, Concept]

@@ -1,6 +1,7 @@
 """A collection: one folder that holds records, their vectors, an index, and their encoder."""
 
 from mirror_index.collection.collection import Collection
+from mirror_index.collection.nearest import NearestRows
 from mirror_index.collection.report import (
     ChangeReport,
     CommittedState,
@@ -14,6 +15,7 @@ __all__ = [
     "ChangeReport",
     "Collection",
     "CommittedState",
+    "NearestRows",
     "Problem",
     "StoredName",
     "TextAudit",

@@ -57,7 +57,7 @@ def make_ann(
         UsageError: it cannot be built from these rows.
     """
     if current is not None and not rebuild and _still_good(current, len(vectors)):
-        return _kept(current)
+        return kept_ann(current)
     rows, dim = vectors.shape
     choice = choose(
         spec,
@@ -70,7 +70,7 @@ def make_ann(
         reporter.note(choice.note)
     if choice.kinds[0] == EXACT:
         if current is not None and not rebuild and current.ann_kind == EXACT:
-            return _kept(current)
+            return kept_ann(current)
         return AnnState(parameters=exact_facts(vectors))
     making = _Making(folder, vectors, spec, number, encoder, texts, reporter)
     try:
@@ -82,7 +82,8 @@ def make_ann(
         return AnnState(parameters=exact_facts(vectors))
 
 
-def _kept(current: Generation) -> AnnState:
+def kept_ann(current: Generation) -> AnnState:
+    """Return the approximate index of a committed state."""
     return AnnState(
         kind=current.ann_kind,
         file=current.ann_file,

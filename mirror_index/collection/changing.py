@@ -14,19 +14,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from mirror_index.collection import housekeeping
-from mirror_index.collection.approximation import AnnState, make_ann
+from mirror_index.collection.approximation import AnnState, kept_ann, make_ann
 from mirror_index.collection.binding import BoundEncoder, write_encoder
 from mirror_index.collection.collisions import count_collisions
 from mirror_index.collection.foresight import Foresight
 from mirror_index.collection.intake import Intake, Window, refuse_truncated, text_rows
 from mirror_index.collection.report import ChangeReport
-from mirror_index.collection.starting import (
-    SYNC,
-    UPDATE,
-    ChangeOptions,
-    choose_target,
-    now,
-)
+from mirror_index.collection.starting import SYNC, UPDATE, ChangeOptions, choose_target, now
 from mirror_index.collection.syncing import refuse_blind_removal
 from mirror_index.config import IndexSpec, OnTruncate
 from mirror_index.index.vectorfile import VectorWriter, chunk_digest, map_rows
@@ -192,6 +186,11 @@ class Change:
                 with undo.noted(connection, self._number):
                     taken = committing.take_pending(connection, self._number)
                     applied, dead = self._apply(connection)
+                touched = taken + undo.noted_rows(connection, self._number)
+                if not touched and ann == kept_ann(self._current):
+                    report = self._report(applied, self._current, before, used)
+                    self._store.take_back()
+                    return replace(report, seconds=time.perf_counter() - self._started)
                 totals = counting.totals_after(connection, self._current, taken=taken, dead=dead)
                 counting.require_sum(self._current, totals, applied.added - applied.deleted)
             generation = self._generation(rows, bound, ann, totals)

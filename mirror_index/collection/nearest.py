@@ -1,23 +1,25 @@
-"""What linking reads of a committed state: names with keys, and the rows nearest to vectors."""
+"""The rows of a committed state nearest to vectors, as every door needs them; keyed names."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mirror_index.collection.view import View
-from mirror_index.index.exact import Ranked, cut, margin_of, rank_all
-from mirror_index.index.halves import near_rows
+from mirror_index.index.exact import Answer, Ranked, exact_search
 from mirror_index.store.concepts import KeyedName, keyed_names
-from mirror_index.vectors import FloatMatrix, IntVector, UnitRows
+from mirror_index.vectors import FloatMatrix, IntVector
 
-_SCORES = 1 << 24
-"""Scores held at once, 4 bytes each."""
+if TYPE_CHECKING:
+    from mirror_index.index.approximate import Plain
 
-_RUN = 64
-"""Neighbouring scores of which only the highest is looked at first."""
+FILTER_EXACT_ROWS = 20_000
+"""Up to this many rows that pass a filter, all are compared."""
+
+_NO_SCORE = -2.0  # below every cosine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +47,93 @@ class KeyedNames:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NearestRows:
+    """The texts nearest to each query, as arrays.
+
+    Attributes:
+        rows: (q, k) int64 vector rows of distinct texts, best first, equal scores by row; -1 where
+            fewer texts match.
+        scores: (q, k) float32 cosines, right to 1e-6; -2 where fewer texts match.
+        generation: number of the committed state the rows belong to.
+        path: how they were found: "exact", "candidates", or "widened" for at least one query.
+    """
+
+    rows: IntVector
+    scores: FloatMatrix
+    generation: int
+    path: str
+
+
+def dense(
+    view: View,
+    vectors: FloatMatrix,
+    k: int,
+    allowed: IntVector | None,
+    *,
+    exact: bool = False,
+    prefix: bool = True,
+) -> list[Answer]:
+    """Return `min(k, allowed rows)` rows or more (ties) for each of some unit vectors.
+
+    Args:
+        view: the state to search.
+        vectors: (q, dim) float32 unit rows.
+        k: rows wanted.
+        allowed: ascending row numbers that may be found; None for all.
+        exact: leave an approximate index aside.
+        prefix: see `approximate_search`.
+    """
+    index = None if exact or _few(allowed) else view.ann
+    if index is None:
+        gathered = None if allowed is None else view.gathered(allowed)
+        ranked = exact_search(vectors, view.vectors, k, allowed, gathered)
+        return [Answer(ranked=one, path="exact") for one in ranked]
+    from mirror_index.index.approximate import approximate_search  # loads faiss
+
+    return approximate_search(vectors, view.vectors, index, k, allowed, prefix=prefix)
+
+
+def _few(allowed: IntVector | None) -> bool:
+    return allowed is not None and len(allowed) <= FILTER_EXACT_ROWS
+
+
+def nearest_rows(
+    view: View, vectors: FloatMatrix, k: int, allowed: IntVector | None, *, exact: bool
+) -> NearestRows:
+    """Return what `dense` finds as arrays of `k` columns, those without a text filled up."""
+    plain = _plain(view, vectors, k, allowed) if not exact and not _few(allowed) else None
+    if plain is not None and not plain.unsure.any():
+        return _found(view, plain.rows, plain.scores, {"candidates"})
+    rows = np.full((len(vectors), k), -1, dtype=np.int64)
+    scores = np.full((len(vectors), k), _NO_SCORE, dtype=np.float32)
+    paths, waiting = set(), np.arange(len(vectors))
+    if plain is not None:
+        sure, waiting = ~plain.unsure, np.flatnonzero(plain.unsure)
+        rows[sure], scores[sure] = plain.rows[sure], plain.scores[sure]
+        paths = {"candidates"} if sure.any() else set()
+    answers = dense(view, vectors[waiting], k, allowed, exact=exact)
+    for place, answer in zip(waiting.tolist(), answers, strict=True):
+        count = min(k, len(answer.ranked.rows))
+        rows[place, :count] = answer.ranked.rows[:k]
+        scores[place, :count] = answer.ranked.scores[:k]
+        paths.add(answer.path)
+    return _found(view, rows, scores, paths)
+
+
+def _plain(view: View, vectors: FloatMatrix, k: int, allowed: IntVector | None) -> Plain | None:
+    if view.ann is None:
+        return None
+    from mirror_index.index.approximate import plain_search  # loads faiss
+
+    return plain_search(vectors, view.vectors, view.ann, k, allowed)
+
+
+def _found(view: View, rows: IntVector, scores: FloatMatrix, paths: set[str]) -> NearestRows:
+    path = next(iter(paths), "exact") if len(paths) < 2 else "widened"
+    return NearestRows(rows=rows, scores=scores, generation=view.generation.number, path=path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NearestTexts:
     """Rows for each query, best first with exact cosines, found in the state `generation`."""
 
@@ -64,68 +153,14 @@ def nearest_texts(view: View, vectors: FloatMatrix, k: int, rows: IntVector | No
     """
     allowed = view.live_rows if rows is None else rows[view.live[rows]]
     if view.ann is None or (rows is not None and len(rows) < len(view.vectors) // 2):
-        found: Sequence[Ranked] = list(_exact(vectors, view.vectors, k, allowed))
+        found = exact_search(vectors, view.vectors, k, allowed)
         return NearestTexts(generation=view.generation.number, ranked=found, path="exact")
     from mirror_index.index.approximate import approximate_search  # loads faiss
 
-    results = approximate_search(vectors, view.vectors, view.ann, k, allowed)
+    results = approximate_search(vectors, view.vectors, view.ann, k, allowed, prefix=False)
     paths = {one.path for one in results}
     return NearestTexts(
         generation=view.generation.number,
         ranked=[one.ranked for one in results],
         path="widened" if "widened" in paths else next(iter(paths), "candidates"),
     )
-
-
-def _exact(
-    queries: FloatMatrix, vectors: UnitRows, k: int, allowed: IntVector | None
-) -> Iterator[Ranked]:
-    """Yield what `exact_search` finds, faster for many queries at once.
-
-    Of each run of scores the highest is taken; the k-th of these bounds the k-th of all from below,
-    so that few scores are left to be compared.
-    """
-    if not len(vectors) or (allowed is not None and not len(allowed)):
-        yield from [Ranked(rows=np.empty(0, np.int64), scores=np.empty(0))] * len(queries)
-        return
-    rows = len(vectors) if allowed is None else len(allowed)
-    some = max(1, _SCORES // rows)
-    for start in range(0, len(queries), some):
-        block = np.ascontiguousarray(queries[start : start + some])
-        scores = _scores(block, vectors, allowed)
-        runs = scores.reshape(len(block), -1, _RUN)
-        best = runs.max(axis=2)
-        places = [
-            _leading(one, high, k, margin_of(vectors)) for one, high in zip(runs, best, strict=True)
-        ]
-        candidates = places if allowed is None else [allowed[one] for one in places]
-        yield from (cut(ranked, k) for ranked in rank_all(block, vectors, candidates))
-
-
-def _scores(block: FloatMatrix, vectors: UnitRows, allowed: IntVector | None) -> FloatMatrix:
-    """Return (queries, rows) float32 scores, padded with -inf to whole runs."""
-    count = len(vectors) if allowed is None else len(allowed)
-    scores = np.empty((len(block), -(-count // _RUN) * _RUN), dtype=np.float32)
-    scores[:, count:] = -np.inf
-    size = max(1024, _SCORES // vectors.shape[1])
-    for start in range(0, count, size):
-        stop = min(start + size, count)
-        chosen = slice(start, stop) if allowed is None else allowed[start:stop]
-        np.matmul(block, near_rows(vectors, chosen).T, out=scores[:, start:stop])
-    return scores
-
-
-def _leading(runs: FloatMatrix, best: FloatMatrix, k: int, margin: np.float32) -> IntVector:
-    """Return the places that may be among the k highest, given the highest of each run."""
-    if len(best) > k:
-        floor = np.partition(best, len(best) - k)[len(best) - k] - margin
-    else:
-        floor = np.float32(-np.inf)
-    near = np.flatnonzero(best >= floor)
-    run, column = np.nonzero(runs[near] >= floor)
-    places, values = near[run] * _RUN + column, runs[near[run], column]
-    if len(values) > k:
-        kth = np.partition(values, len(values) - k)[len(values) - k]
-        places, values = places[values >= kth - margin], values[values >= kth - margin]
-    found: IntVector = places[np.isfinite(values)]
-    return found

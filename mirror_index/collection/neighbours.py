@@ -124,7 +124,7 @@ class NearestOthers:
         view = self._view
         assert view.ann is not None  # `run` has looked
         results = approximate_search(
-            view.vectors[rows], view.vectors, view.ann, fetch, view.live_rows
+            view.vectors[rows], view.vectors, view.ann, fetch, view.live_rows, prefix=False
         )
         unsure = []
         for row, result in zip(rows.tolist(), results, strict=True):

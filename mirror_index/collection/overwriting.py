@@ -11,12 +11,11 @@ from mirror_index.collection.binding import hash_tree
 from mirror_index.collection.segments import segment_faults
 from mirror_index.errors import CollectionCorruptError
 from mirror_index.store.checks import check_database, check_words
-from mirror_index.store.generations import Generation, read_generation
+from mirror_index.store.generations import Generation, read_generation, read_meta
 from mirror_index.store.layout import DATABASE, VECTORS
 from mirror_index.store.reading import (
     DAMAGE,
     connect_read_only,
-    read_meta,
     says_nothing_of_damage,
     unreadable,
 )

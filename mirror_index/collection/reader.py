@@ -1,38 +1,41 @@
-"""The reading half of a collection: open, search, look up.
+"""The reading half of a collection: search, look up.
 
 It loads neither faiss nor sqlite-utils nor torch.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mirror_index.collection.encoders import EncoderSlot
-from mirror_index.collection.nearest import KeyedNames, NearestTexts, nearest_texts
+from mirror_index.collection.nearest import (
+    KeyedNames,
+    NearestRows,
+    NearestTexts,
+    nearest_rows,
+    nearest_texts,
+)
+from mirror_index.collection.opening import OpenCollection, valid_unicode
 from mirror_index.collection.report import TextAudit
 from mirror_index.collection.searching import Search
 from mirror_index.collection.view import View
 from mirror_index.config import SearchOptions
-from mirror_index.errors import CollectionCorruptError, CollectionError, UsageError
+from mirror_index.errors import CollectionError, UsageError
 from mirror_index.names import NAME_KEY_VERSION
-from mirror_index.records import Concept, Hit, Rejected, normalise_text
+from mirror_index.records import Concept, Hit, Record, Rejected, normalise_text
 from mirror_index.store import concepts as stored_concepts
 from mirror_index.store.concepts import StoredName
+from mirror_index.store.expanding import stored_records
 from mirror_index.store.generations import Generation
 from mirror_index.store.layout import DATABASE, Json
 from mirror_index.store.reading import ReadStore
-from mirror_index.vectors import EncoderLike, FloatMatrix, IntVector, check_unit_rows
+from mirror_index.vectors import FloatMatrix, IntVector, check_unit_rows
 
 
-class CollectionReader:
+class CollectionReader(OpenCollection):
     """One open collection, for reading.
 
     Readers see whole committed states only, and move to the next one as soon as it is there. An
@@ -41,102 +44,6 @@ class CollectionReader:
     Attributes:
         folder: where it lies.
     """
-
-    def __init__(self, folder: Path, encoder: EncoderLike | None) -> None:
-        self.folder = folder
-        self._lock = threading.RLock()
-        self._store = ReadStore(folder / DATABASE)
-        self._view: View | None = None
-        self._encoders = EncoderSlot(folder, encoder)
-
-    @classmethod
-    def open(cls, folder: Path, *, encoder: EncoderLike | None = None) -> Self:
-        """Open a finished collection.
-
-        Args:
-            folder: its folder.
-            encoder: what encodes queries; None loads the collection's own at the first query.
-
-        Raises:
-            CollectionError: there is none, it was never finished, or it is of a newer format.
-            CollectionCorruptError: a file that was committed is missing or too short.
-            EncoderMismatchError: `encoder` is not the one the collection was built with.
-        """
-        collection = cls(Path(folder), encoder)
-        try:
-            with collection._reading() as view:
-                collection._encoders.check(view.generation)
-        except BaseException:
-            collection.close()
-            raise
-        return collection
-
-    def close(self) -> None:
-        """Release the files; nothing else is needed."""
-        with self._lock:
-            self._store.close()
-            self._view = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    @contextmanager
-    def _reading(self) -> Iterator[View]:
-        """Hold the newest committed state for the block."""
-        with self._lock, ExitStack() as stack:
-            yield self._enter_view(stack)
-
-    def _enter_view(self, stack: ExitStack) -> View:
-        missing: FileNotFoundError | None = None
-        # A writer may commit and clear away the old file between our snapshot and our opening it;
-        # then the next snapshot names the new file.
-        for _ in range(3):
-            generation = stack.enter_context(self._store.snapshot())
-            if self._view is not None and self._view.generation.number == generation.number:
-                return self._view
-            try:
-                self._view = View(self.folder, self._store, generation)
-            except FileNotFoundError as error:
-                missing = error
-                stack.pop_all().close()
-            else:
-                return self._view
-        raise CollectionCorruptError(
-            "a committed vector file is missing",
-            where=str(missing.filename if missing else self.folder),
-            remedy="Restore it from a copy, or build the collection again",
-        ) from missing
-
-    @property
-    def encoder_folder(self) -> Path:
-        """Folder of the encoder that belongs to the committed state."""
-        with self._reading() as view:
-            return self.folder / view.generation.encoder_folder
-
-    @property
-    def encoder(self) -> EncoderLike:
-        """The encoder of queries, loaded and checked against the stored probes on first use."""
-        with self._reading() as view:
-            return self._encoders.get(view)
-
-    def encode(self, texts: Sequence[str]) -> FloatMatrix:
-        """Return (len(texts), dim) float32 unit rows from the collection's own encoder.
-
-        Raises:
-            EncoderMismatchError: the encoder does not reproduce the stored probe vectors.
-        """
-        encoder = self.encoder
-        if not texts:
-            return np.empty((0, encoder.dim), dtype=np.float32)
-        return encoder.encode([normalise_text(_valid(text)) for text in texts])
 
     def search(
         self,
@@ -152,7 +59,7 @@ class CollectionReader:
             FilterError: `options.where` is not a filter over this collection.
             EncoderMismatchError: the encoder is not the collection's.
         """
-        cleaned = [normalise_text(_valid(query)) for query in queries]
+        cleaned = [normalise_text(valid_unicode(query)) for query in queries]
         distinct = [query for query in dict.fromkeys(cleaned) if query]
         vectors = self.encode(distinct) if distinct else None
         with self._reading() as view:
@@ -161,7 +68,9 @@ class CollectionReader:
                 return [[] for _ in queries]
             answers = dict(zip(distinct, search.run(vectors, distinct), strict=True))
         return [
-            [replace(hit, query=query) for hit in answers.get(clean, ())]
+            [hit if hit.query == query else replace(hit, query=query) for hit in answers[clean]]
+            if clean
+            else []
             for query, clean in zip(queries, cleaned, strict=True)
         ]
 
@@ -187,12 +96,70 @@ class CollectionReader:
             raise UsageError("a hybrid search needs the query texts", remedy="Pass queries")
         with self._reading() as view:
             unit = check_unit_rows(vectors, dim=view.generation.dim, where="query vectors")
-            texts = [""] * len(unit) if queries is None else [_valid(query) for query in queries]
+            texts = (
+                [""] * len(unit) if queries is None else [valid_unicode(query) for query in queries]
+            )
             if len(texts) != len(unit):
                 raise UsageError(
                     f"{len(texts)} query texts for {len(unit)} vectors", remedy="Pass one for each"
                 )
             return Search(view, options).run(unit, texts)
+
+    def nearest(
+        self,
+        vectors: FloatMatrix,
+        k: int = 10,
+        *,
+        where: str | None = None,
+        exact: bool = False,
+    ) -> NearestRows:
+        """Return the `k` nearest texts of vectors as arrays: `search_vectors` without the records.
+
+        It reads nothing of the database but a filter, and so costs little more than the index.
+        `records` gives what belongs to the rows.
+
+        Args:
+            vectors: (q, dim) rows of any float type; normalised before use.
+            k: distinct texts wanted for each.
+            where: a filter, as in `SearchOptions`.
+            exact: leave an approximate index aside.
+
+        Raises:
+            MirrorIndexError: rows with NaN, Inf or only zeros, or of another dimension.
+            UsageError: `k` is below 1.
+            FilterError: `where` is not a filter over this collection.
+        """
+        options = SearchOptions(k=k, where=where, exact=exact)
+        with self._lock:
+            newest = self._newest() if where is None else None
+            if newest is not None and newest.knows_live:
+                return _nearest(newest, vectors, options)
+        with self._reading() as view:
+            return _nearest(view, vectors, options)
+
+    def records(
+        self, rows: Iterable[int] | NDArray[np.int64], *, generation: int | None = None
+    ) -> dict[int, list[Record]]:
+        """Return the records of vector rows, by row, and within a row by id.
+
+        Rows without a live record, and -1, are left out.
+
+        Args:
+            rows: row numbers in an array of any shape, e.g. `NearestRows.rows`.
+            generation: the state they belong to; compacting gives texts other rows.
+
+        Raises:
+            UsageError: no such row, or the rows changed since `generation`.
+        """
+        flat = rows if isinstance(rows, np.ndarray) else np.fromiter(rows, np.int64)
+        wanted = np.sort(flat.reshape(-1))
+        with self._reading() as view:
+            view.require_rows(wanted[wanted != -1])
+            if generation is not None:
+                view.require_same_rows(generation)
+            distinct = dict.fromkeys(wanted.tolist())
+            distinct.pop(-1, None)
+            return stored_records(view.store.connection, list(distinct))
 
     def names_by_key(self, keys: Iterable[str]) -> dict[str, list[StoredName]]:
         """Return the names of concepts by exact-layer key (`names.name_key`).
@@ -222,6 +189,11 @@ class CollectionReader:
         finally:
             store.close()
 
+    def obsolete_names(self) -> list[str]:
+        """Return the names of obsolete concepts, labels too, in the order of their ids."""
+        with self._reading() as view:
+            return stored_concepts.obsolete_names(view.store.connection)
+
     def keyed_names(self) -> KeyedNames:
         """Return the names of live concepts with their keys, all of one committed state."""
         with self._reading() as view:
@@ -247,7 +219,7 @@ class CollectionReader:
         with self._reading() as view:
             return stored_concepts.concepts_by_id(view.store.connection, ids)
 
-    def vectors_of(self, rows: Sequence[int]) -> FloatMatrix:
+    def vectors_of(self, rows: Sequence[int] | IntVector) -> FloatMatrix:
         """Return (len(rows), dim) copies of stored vectors, e.g. those of `StoredName.row`.
 
         Raises:
@@ -255,13 +227,7 @@ class CollectionReader:
         """
         with self._reading() as view:
             wanted = np.asarray(rows, dtype=np.int64).reshape(-1)
-            bad = wanted[(wanted < 0) | (wanted >= len(view.vectors))]
-            if bad.size:
-                raise UsageError(
-                    "no such vector row",
-                    value=int(bad[0]),
-                    remedy=f"Rows go from 0 to {len(view.vectors) - 1}",
-                )
+            view.require_rows(wanted)
             return np.array(view.vectors[wanted], dtype=np.float32)
 
     def load_state(self, key: str) -> Json:
@@ -293,6 +259,7 @@ class CollectionReader:
             return audit(view, limit)
 
 
-def _valid(text: str) -> str:
-    """Replace lone surrogates, which neither tokenizers nor SQLite take."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+def _nearest(view: View, vectors: FloatMatrix, options: SearchOptions) -> NearestRows:
+    unit = check_unit_rows(vectors, dim=view.generation.dim, where="query vectors")
+    allowed = view.allowed(view.predicate(options.where))
+    return nearest_rows(view, unit, options.k, allowed, exact=options.exact)

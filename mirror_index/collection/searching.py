@@ -3,40 +3,38 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mirror_index.collection.fusing import HYBRID_DEPTH, fused_score, places, ranks_by_row
+from mirror_index.collection.nearest import dense
 from mirror_index.collection.view import View
 from mirror_index.config import SearchOptions
-from mirror_index.index.exact import Ranked, exact_search, rank
+from mirror_index.index.exact import Answer, Ranked, exact_search, rank
 from mirror_index.records import Hit, normalise_text
 from mirror_index.store.concepts import stored_scope
-from mirror_index.store.expanding import records_of_texts
+from mirror_index.store.expanding import records_of_text, records_of_texts
 from mirror_index.store.filter_sql import Predicate
 from mirror_index.store.trigrams import spelling_hits
 from mirror_index.store.words import word_hits
 from mirror_index.vectors import BoolVector, FloatMatrix
 
-FILTER_EXACT_ROWS = 10_000
 _decode = json.JSONDecoder().raw_decode  # what was stored has no white space around it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundText:
-    """A text that was found: its row, exact cosine, place in the order, rank in each leg.
+class FoundText(NamedTuple):
+    """A text that was found: its place in the order, row, exact cosine, rank in each leg.
 
     `path` is set where it was found on another path than the rest.
     """
 
+    order: float | tuple[float, ...]
     row: int
     score: float
-    order: tuple[float, ...]
     legs: Mapping[str, int] | None = None
     path: str | None = None
 
@@ -68,17 +66,9 @@ class Search:
         self._fetch(found)
         return [self._hits(query, one) for query, one in zip(queries, found, strict=True)]
 
-    def _dense(self, vectors: FloatMatrix, k: int) -> list[PathRanked]:
-        view = self._view
-        few = self._allowed is not None and len(self._allowed) <= FILTER_EXACT_ROWS
-        index = None if self._options.exact or few else view.ann
-        if index is None:
-            ranked = exact_search(vectors, view.vectors, k, self._allowed)
-            return [PathRanked(ranked=one, path="exact") for one in ranked]
-        from mirror_index.index.approximate import approximate_search  # loads faiss
-
-        results = approximate_search(vectors, view.vectors, index, k, self._allowed)
-        return [PathRanked(ranked=one.ranked, path=one.path) for one in results]
+    def _dense(self, vectors: FloatMatrix, k: int, *, prefix: bool = True) -> list[Answer]:
+        exact = self._options.exact
+        return dense(self._view, vectors, k, self._allowed, exact=exact, prefix=prefix)
 
     def _hybrid(self, vectors: FloatMatrix, queries: Sequence[str]) -> list[Found]:
         """Fuse the first ranks of each leg; texts beyond them follow by cosine.
@@ -86,7 +76,7 @@ class Search:
         Neither the fused ones nor the order of the rest depends on k, so the best ten are the same
         for every k: what an approximate index proposes would not be.
         """
-        dense = self._dense(vectors, HYBRID_DEPTH)
+        dense = self._dense(vectors, HYBRID_DEPTH, prefix=False)
         found = [
             self._fuse(one, vector, query)
             for one, vector, query in zip(dense, vectors, queries, strict=True)
@@ -96,7 +86,7 @@ class Search:
         deep = exact_search(vectors, self._view.vectors, self._options.k, self._allowed)
         return [_continued(one, more) for one, more in zip(found, deep, strict=True)]
 
-    def _fuse(self, dense: PathRanked, vector: FloatMatrix, query: str) -> Found:
+    def _fuse(self, dense: Answer, vector: FloatMatrix, query: str) -> Found:
         """Fuse one query's rankings by reciprocal rank."""
         connection, allowed = self._view.store.connection, self._mask
         query = normalise_text(query)
@@ -108,9 +98,7 @@ class Search:
         ranks = ranks_by_row(legs)
         scored = rank(vector, self._view.vectors, np.fromiter(ranks, np.int64, len(ranks)))
         texts = [
-            FoundText(
-                row=row, score=score, order=(-fused_score(ranks[row]), -score), legs=ranks[row]
-            )
+            FoundText((-fused_score(ranks[row]), -score), row, score, ranks[row])
             for row, score in _scores(scored).items()
         ]
         texts.sort(key=lambda text: text.order)
@@ -125,34 +113,34 @@ class Search:
         return mask
 
     def _hits(self, query: str, found: Found) -> list[Hit]:
-        hits: list[Hit] = []
-        for row, text in self._records(found.texts):
-            id_, shown, metadata, concept_id, scope = row
-            hits.append(
-                Hit(
-                    query=query,
-                    rank=len(hits) + 1,
-                    id=id_,
-                    text=shown,
-                    score=text.score,
-                    metadata=_decode(metadata)[0],
-                    path=text.path or found.path,
-                    concept_id=concept_id,
-                    scope=None if scope is None else stored_scope(scope),
-                    legs=text.legs,
-                )
-            )
-            if len(hits) == self._options.k:
+        """Return the first k records of texts; those of equal order come by id."""
+        k = self._options.k
+        shown: list[tuple[Any, ...]] = []  # order, id, record, text: no two ids are equal
+        last: object = None
+        for text in found.texts:
+            if len(shown) >= k and text.order != last:
                 break
-        return hits
-
-    def _records(self, texts: Iterable[FoundText]) -> Iterator[tuple[tuple[Any, ...], FoundText]]:
-        """Yield the records of texts; those of equal order come by id."""
-        for _, group in groupby(texts, key=lambda text: text.order):
-            rows = [(record, text) for text in group for record in self._records_of(text.row)]
-            if len(rows) > 1:
-                rows.sort(key=lambda pair: pair[0][0])
-            yield from rows
+            last = text.order
+            for record in self._records_of(text.row):
+                shown.append((last, record[1], record, text))
+        shown.sort()
+        return [
+            Hit(
+                query=query,
+                rank=rank,
+                id=id_,
+                text=shown_text,
+                score=text.score,
+                metadata=_decode(metadata)[0],
+                path=text.path or found.path,
+                concept_id=concept_id,
+                scope=None if scope is None else stored_scope(scope),
+                legs=text.legs,
+            )
+            for rank, (_, id_, (_, _, shown_text, metadata, concept_id, scope), text) in enumerate(
+                shown[:k], 1
+            )
+        ]
 
     def _fetch(self, found: Sequence[Found]) -> None:
         """Read the records of the texts that are sure to be shown, all at once."""
@@ -168,19 +156,10 @@ class Search:
 
     def _records_of(self, row: int) -> list[tuple[Any, ...]]:
         if row not in self._cache:
-            predicate = self._predicate
-            self._cache[row] = self._view.store.records_of_text(
-                row, self._limit, predicate.sql, predicate.parameters
+            self._cache[row] = records_of_text(
+                self._view.store.connection, row, self._limit, self._predicate
             )
         return self._cache[row]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PathRanked:
-    """Ranked rows and the path that found them."""
-
-    ranked: Ranked
-    path: str
 
 
 def _scores(ranked: Ranked) -> dict[int, float]:
@@ -193,18 +172,13 @@ def _continued(found: Found, deep: Ranked) -> Found:
     scores = _scores(deep)
     place = places(scores)
     more = [
-        FoundText(
-            row=row, score=score, order=(0.0, -score), legs={"dense": place[row]}, path="exact"
-        )
+        FoundText((0.0, -score), row, score, {"dense": place[row]}, "exact")
         for row, score in scores.items()
         if row not in fused
     ]
     return Found(texts=[*found.texts, *more], path=found.path)
 
 
-def _as_found(result: PathRanked) -> Found:
-    texts = [
-        FoundText(row=row, score=score, order=(-score,))
-        for row, score in _scores(result.ranked).items()
-    ]
-    return Found(texts=texts, path=result.path)
+def _as_found(answer: Answer) -> Found:
+    pairs = zip(answer.ranked.rows.tolist(), answer.ranked.scores.tolist(), strict=True)
+    return Found(texts=[FoundText(-score, row, score) for row, score in pairs], path=answer.path)

@@ -37,25 +37,33 @@ def delete(
     with writing(folder, timeout) as store:
         current = require_generation(store, folder)
         housekeeping.remove_leftovers(folder, current, keep={current.vector_file})
-        with store.transaction() as connection:
-            deleting.begin_touching(connection)
-            with undo.noted(connection, current.number + 1):
-                doomed = deleting.choose_doomed(connection, ids, where or EVERYTHING)
-                deleted = deleting.delete_records(
-                    connection, "key IN (SELECT key FROM temp.doomed)", ()
-                )
-                dead = committing.settle(connection)
-            totals = counting.totals_after(connection, current, dead=dead)
-            counting.require_sum(current, totals, -deleted)
-            report = ChangeReport(
-                verb="delete",
-                generation=current.number + 1,
-                deleted=deleted,
-                skipped=doomed.absent,
-                records=totals.records,
-            )
-            _write(store, state_after(current, report, totals), report)
+        deleting.begin_touching(store.connection)
+        doomed = deleting.choose_doomed(store.connection, ids, where or EVERYTHING)
+        report = ChangeReport(
+            verb="delete",
+            generation=current.number,
+            skipped=doomed.absent,
+            records=current.live_records,
+        )
+        if doomed.chosen:
+            report = _delete_doomed(store, current, report)
     return replace(report, seconds=time.perf_counter() - started)
+
+
+def _delete_doomed(store: WriteStore, current: Generation, report: ChangeReport) -> ChangeReport:
+    with store.transaction() as connection:
+        with undo.noted(connection, current.number + 1):
+            deleted = deleting.delete_records(
+                connection, "key IN (SELECT key FROM temp.doomed)", ()
+            )
+            dead = committing.settle(connection)
+        totals = counting.totals_after(connection, current, dead=dead)
+        counting.require_sum(current, totals, -deleted)
+        report = replace(
+            report, generation=current.number + 1, deleted=deleted, records=totals.records
+        )
+        _write(store, state_after(current, report, totals), report)
+    return report
 
 
 def compact(

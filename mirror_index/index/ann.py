@@ -5,32 +5,32 @@ It only ever proposes candidates; scores and order come from the vector file (`i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import faiss as _typed_faiss
 import numpy as np
 
+from mirror_index import durable
 from mirror_index.errors import CollectionCorruptError
 from mirror_index.index.exact import MARGIN
+from mirror_index.index.kinds import FAISS_ERRORS, core_of, faiss, reason_of, search_parameters
 from mirror_index.vectors import BoolVector, FloatMatrix, IntVector
 
-# The stubs lack what its Python layer adds: keyword arguments, arrays for pointers.
-faiss: Any = _typed_faiss
-
+FIRST_ROWS = 16
+"""The best this many rows of a graph are the same for every number of rows wanted."""
 PREFIX_ROWS = 64
 """Searches for up to this many rows see the same candidates, so the shorter answer is the beginning
 of the longer one."""
-_SPARE_ROWS = 16
+_SPARE_ROWS = 8
+_SPARE_SHARE = 4
 _COARSE_FACTOR = 2
+_GRAPH_STEPS = 26
+_MARGIN = np.float32(MARGIN)
 _REMEDY = "Run `mirror-index repair`, which makes it again, or search with exact"
-_LOCATION = re.compile(r"^Error in .*? at \S+:\d+: ")
-FAISS_ERRORS = (RuntimeError, AssertionError, NotImplementedError, MemoryError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +45,13 @@ class Proposed:
 
     rows: list[IntVector]
     found: list[int]
+
+
+class Nearby(NamedTuple):
+    """What FAISS answers: (q, n) scores and rows, the best first, -1 where there are no more."""
+
+    scores: FloatMatrix
+    rows: IntVector
 
 
 class AnnIndex:
@@ -69,7 +76,8 @@ class AnnIndex:
             CollectionCorruptError: FAISS cannot read it.
         """
         try:
-            index = faiss.read_index(str(path))
+            with durable.utf8_folder(path.parent) as folder:
+                index = faiss.read_index(f"{folder}/{path.name}")
         except FAISS_ERRORS as error:
             raise CollectionCorruptError(
                 f"the approximate index cannot be read: {reason_of(error)}",
@@ -95,12 +103,18 @@ class AnnIndex:
 
     def save(self, path: Path) -> None:
         """Write the index file."""
-        faiss.write_index(self._index, str(path))
+        with durable.utf8_folder(path.parent) as folder:
+            faiss.write_index(self._index, f"{folder}/{path.name}")
 
-    @property
+    @cached_property
     def rows(self) -> int:
         """Number of vectors in the index: rows 0 to `rows` - 1 of the vector file."""
         return int(self._index.ntotal)
+
+    @property
+    def selects(self) -> bool:
+        """Whether this kind of index leaves rows out while it searches, as was found at build."""
+        return bool(self.parameters.get("selector", True))
 
     @cached_property
     def faithful(self) -> bool:
@@ -108,17 +122,35 @@ class AnnIndex:
         top = faiss.downcast_index(self._index)
         return isinstance(top, faiss.IndexHNSWFlat | faiss.IndexIVFFlat | faiss.IndexFlat)
 
-    def fetch(self, k: int) -> int:
-        """Return how many candidates to ask for when `k` rows are wanted.
+    def depths(self, k: int) -> tuple[int, ...]:
+        """Return how many rows to look for, in one search or two, when `k` are wanted.
 
-        It is the same for every k up to `PREFIX_ROWS`. Where vectors are stored as codes their
-        order is not to be trusted, and twice as many are asked for, or what calibration found.
+        They are the same for every k up to `FIRST_ROWS`, and up to `PREFIX_ROWS`. A graph keeps
+        as many candidates as are asked for and pays for each, so it is asked for few; what it
+        says of these stands, and the rows after them come from a deeper search.
+        """
+        if self.knob != "efSearch":
+            return (max(k, PREFIX_ROWS),)
+        return (FIRST_ROWS,) if k <= FIRST_ROWS else (FIRST_ROWS, max(k, PREFIX_ROWS))
+
+    def fetch(self, depth: int) -> int:
+        """Return how many candidates to ask for when `depth` rows are looked for.
+
+        Where vectors are stored as codes their order is not to be trusted, and twice as many are
+        asked for, or what calibration found.
         """
         least = int(self.parameters.get("fetch", 0))
-        wanted = max(k, PREFIX_ROWS)
-        return max(least, wanted + _SPARE_ROWS if self.faithful else _COARSE_FACTOR * wanted)
+        spare = max(_SPARE_ROWS, depth // _SPARE_SHARE)
+        return max(least, depth + spare if self.faithful else _COARSE_FACTOR * depth)
 
-    @property
+    def breadth(self, depth: int) -> int:
+        """Return how broadly to search for `depth` rows, by what was calibrated for the first."""
+        value = int(self.parameters.get("value", 0)) or self.ladder[0]
+        if depth <= FIRST_ROWS or self.knob != "efSearch":
+            return value
+        return value + self.fetch(depth) - self.fetch(FIRST_ROWS)
+
+    @cached_property
     def knob(self) -> str | None:
         """Name of the parameter that sets the breadth of a search, None when there is none."""
         core = core_of(self._index)
@@ -126,7 +158,7 @@ class AnnIndex:
             return "nprobe"
         return "efSearch" if isinstance(core, faiss.IndexHNSW) else None
 
-    @property
+    @cached_property
     def ladder(self) -> tuple[int, ...]:
         """Breadths worth trying, rising; a single 0 when nothing can be set."""
         core = core_of(self._index)
@@ -136,49 +168,70 @@ class AnnIndex:
             return (*(step for step in steps if step < core.nlist), int(core.nlist))
         if isinstance(core, faiss.IndexHNSW):
             # HNSW keeps as many candidates as are fetched, so less than that changes nothing.
-            least = self.fetch(1)
-            return tuple(round(least * 2 ** (half / 2)) for half in range(12))
+            least = self.fetch(FIRST_ROWS)
+            return tuple(round(least * 2 ** (step / 4)) for step in range(_GRAPH_STEPS))
         return (0,)
 
     def candidates(
         self,
         queries: FloatMatrix,
-        k: int,
+        depth: int,
         allowed: IntVector | None,
         *,
-        widen: int = 1,
+        keep: int | None = None,
+        widen: float = 1.0,
     ) -> Proposed:
-        """Return per query the allowed rows that may be among the `k` best.
+        """Return per query the allowed rows that may be among the `depth` best.
 
         Args:
             queries: (q, dim) float32 unit rows.
-            k: rows wanted.
+            depth: rows to look for, of those that `depths` gives.
             allowed: ascending row numbers that may be found; None for all.
+            keep: of the rows found, only those that may be among this many best are wanted.
             widen: multiplies the breadth and the number of candidates.
         """
-        value = (int(self.parameters.get("value", 0)) or self.ladder[0]) * widen
-        mask, selector = (None, None) if allowed is None else self._select(allowed)
-        with _threads_for(len(queries)):
-            scores, rows = self._index.search(
-                np.ascontiguousarray(queries),
-                min(self.fetch(k) * widen, max(1, self.rows)),
-                params=self._search_parameters(selector, value),
-            )
+        scores, rows = self.nearby(queries, depth, allowed, widen=widen)
         good = (rows >= 0) & (rows < self.rows)  # a damaged file may name any row
-        if mask is not None:
+        if allowed is not None and not self.selects:
+            mask = self._select(allowed)[0]
             good &= mask[np.where(good, rows, 0)]
-        found = np.count_nonzero(good, axis=1).tolist()
-        if self.faithful and rows.shape[1] > k:
-            scores[~good] = -np.inf
-            kth = np.partition(scores, rows.shape[1] - k, axis=1)[:, rows.shape[1] - k]
-            good &= scores >= kth[:, None] - np.float32(MARGIN)
-        return Proposed(rows=[row[kept] for row, kept in zip(rows, good, strict=True)], found=found)
+        return self._proposed(scores, rows, good, keep)
+
+    def nearby(
+        self, queries: FloatMatrix, depth: int, allowed: IntVector | None, *, widen: float = 1.0
+    ) -> Nearby:
+        """Ask FAISS for candidates; see `candidates`."""
+        selector = None if allowed is None else self._select(allowed)[1]
+        count = min(round(self.fetch(depth) * widen), max(1, self.rows))
+        parameters = self._search_parameters(selector, round(self.breadth(depth) * widen))
+        if len(queries) > 1 or self.knob == "efSearch":  # a graph takes a thread a query by itself
+            return Nearby(*self._index.search(queries, count, params=parameters))
+        with _one_thread():
+            return Nearby(*self._index.search(queries, count, params=parameters))
+
+    def _proposed(
+        self, scores: FloatMatrix, rows: IntVector, good: BoolVector, keep: int | None
+    ) -> Proposed:
+        count, width = rows.shape
+        whole = bool(good.all())
+        found = [width] * count if whole else np.count_nonzero(good, axis=1).tolist()
+        if not self.faithful or keep is None or width <= keep:
+            kept = list(rows) if whole else [row[one] for row, one in zip(rows, good, strict=True)]
+            return Proposed(rows=kept, found=found)
+        if whole and bool((scores[:, :-1] >= scores[:, 1:]).all()):  # FAISS gives the best first
+            near = np.count_nonzero(scores >= scores[:, keep - 1 : keep] - _MARGIN, axis=1)
+            firsts = [row[:one] for row, one in zip(rows, near.tolist(), strict=True)]
+            return Proposed(rows=firsts, found=found)
+        scores[~good] = -np.inf
+        kth = np.partition(scores, width - keep, axis=1)[:, width - keep]
+        good &= scores >= kth[:, None] - _MARGIN
+        return Proposed(rows=[row[one] for row, one in zip(rows, good, strict=True)], found=found)
 
     def _search_parameters(self, selector: Any, value: int) -> Any:  # noqa: ANN401
         if selector is not None:
-            return _search_parameters(self._index, selector, value)
+            return search_parameters(self._index, selector, value)
         if value not in self._plain_search:
-            self._plain_search[value] = _search_parameters(self._index, None, value)
+            self._plain_search[value] = search_parameters(self._index, None, value)
         return self._plain_search[value]
 
     def _select(self, allowed: IntVector) -> tuple[BoolVector, Any]:
@@ -187,7 +240,7 @@ class AnnIndex:
             mask = np.zeros(max(1, self.rows), dtype=np.bool_)
             mask[allowed[: np.searchsorted(allowed, self.rows)]] = True
             selector = None
-            if self.parameters.get("selector", True):
+            if self.selects:
                 selector = faiss.IDSelectorBitmap(np.packbits(mask, bitorder="little"))
             self._selection = (allowed, mask, selector)
         return self._selection[1:]
@@ -199,54 +252,18 @@ class AnnIndex:
         query = np.zeros((1, self._index.d), dtype=np.float32)
         query[0, 0] = 1.0
         try:
-            self.candidates(query, 1, np.arange(self.rows))
+            self.candidates(query, FIRST_ROWS, np.arange(self.rows))
         except FAISS_ERRORS:
             return False
         return True
 
 
 @contextmanager
-def _threads_for(queries: int) -> Iterator[None]:
+def _one_thread() -> Iterator[None]:
     """Search for one query on one thread: waiting for a second costs more than it does."""
-    if queries > 1:
-        yield
-        return
     threads = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(1)
     try:
         yield
     finally:
         faiss.omp_set_num_threads(threads)
-
-
-def core_of(index: Any) -> Any:  # noqa: ANN401
-    """Return the index below transforms and refinement."""
-    core = faiss.downcast_index(index)
-    if isinstance(core, faiss.IndexPreTransform):
-        return core_of(core.index)
-    if isinstance(core, faiss.IndexRefine):
-        return core_of(core.base_index)
-    return core
-
-
-def _search_parameters(index: Any, selector: Any, value: int) -> Any:  # noqa: ANN401
-    core = faiss.downcast_index(index)
-    chosen = {} if selector is None else {"sel": selector}
-    if isinstance(core, faiss.IndexPreTransform):
-        inner = _search_parameters(core.index, selector, value)
-        return faiss.SearchParametersPreTransform(index_params=inner)
-    if isinstance(core, faiss.IndexRefine):
-        inner = _search_parameters(core.base_index, selector, value)
-        return faiss.IndexRefineSearchParameters(k_factor=1.0, base_index_params=inner)
-    if isinstance(core, faiss.IndexIVF):
-        return faiss.SearchParametersIVF(nprobe=min(value, int(core.nlist)), **chosen)
-    if isinstance(core, faiss.IndexHNSW):
-        return faiss.SearchParametersHNSW(efSearch=value, **chosen)
-    return faiss.SearchParameters(**chosen) if chosen else None
-
-
-def reason_of(error: BaseException) -> str:
-    """Return the last line of a FAISS message without its source location."""
-    lines = [line for line in str(error).splitlines() if line.strip()]
-    last = lines[-1] if lines else type(error).__name__
-    return _LOCATION.sub("", last).strip().rstrip(".")

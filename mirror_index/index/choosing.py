@@ -96,7 +96,7 @@ def _ladder(rows: int, dim: int) -> Sequence[str]:
     """Return factory strings, the most promising first."""
     lists = lists_for(rows)
     coded = [f"IVF{lists},PQ{dim // _PQ_VALUES}x4fs"] if dim % _PQ_VALUES == 0 else []
-    graph = ["HNSW32"] if rows <= HNSW_ROWS else []
+    graph = ["HNSW16"] if rows <= HNSW_ROWS else []
     return [*coded, *graph, f"IVF{lists},SQ8", f"IVF{lists},Flat"]
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,14 @@ SCORE_DECIMALS = 6
 _QUERY_BLOCK = 256
 _BLOCK_FLOATS = 1 << 22
 _GATHER_SHARE = 0.3
-_RESCORE_FLOATS = 1 << 20
+_GATHER_ROWS = 1024
+"""Scattered rows that are copied at once: they stay in the second-level cache."""
+_RUN = 64
+"""Scores of which only the highest is looked at first."""
+_LOWEST = np.finfo(np.float32).min
+_RESCORE_FLOATS = 1 << 18
+"""Values scored at once: in float64 they stay in the second-level cache, beyond it they take
+five times as long."""
 
 ScoreVector = NDArray[np.float64]
 
@@ -41,6 +49,18 @@ class Ranked:
     scores: ScoreVector
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The rows found for one query, and the path that found them.
+
+    `path` is "exact", "candidates" (proposed by an approximate index) or "widened" (the index had
+    to be asked again, or a deeper search went on where the first ended).
+    """
+
+    ranked: Ranked
+    path: str
+
+
 def rescore(query: FloatMatrix, rows: FloatMatrix) -> ScoreVector:
     """Return the cosines of one (dim,) unit query with (n, dim) unit rows, in float64.
 
@@ -51,10 +71,11 @@ def rescore(query: FloatMatrix, rows: FloatMatrix) -> ScoreVector:
 
 
 def _rescore_pairs(queries: FloatMatrix, rows: FloatMatrix) -> ScoreVector:
-    products = rows.astype(np.float64) * queries.astype(np.float64)
-    exact: ScoreVector = np.add.reduce(products, axis=1)
-    rounded = np.round(exact, SCORE_DECIMALS)
-    scores: ScoreVector = np.minimum(np.maximum(rounded, -1.0), 1.0) + 0.0  # + 0.0: no minus zero
+    products = rows.astype(np.float64)
+    products *= queries  # the product of two float32 numbers is a float64 number
+    scores: ScoreVector = np.add.reduce(products, axis=1).round(SCORE_DECIMALS)
+    np.minimum(np.maximum(scores, -1.0, out=scores), 1.0, out=scores)
+    scores += 0.0  # no minus zero
     return scores
 
 
@@ -114,7 +135,11 @@ def _rank_group(
 
 
 def exact_search(
-    queries: FloatMatrix, vectors: UnitRows, k: int, allowed: IntVector | None = None
+    queries: FloatMatrix,
+    vectors: UnitRows,
+    k: int,
+    allowed: IntVector | None = None,
+    gathered: FloatMatrix | None = None,
 ) -> list[Ranked]:
     """Return for each query its best rows: the true top `k`, and every row that ties with the k-th.
 
@@ -123,20 +148,25 @@ def exact_search(
         vectors: (n, dim) unit rows, usually a memory map.
         k: rows wanted; fewer come back only when fewer are allowed.
         allowed: ascending row numbers that may be found; None for all.
+        gathered: what `near_rows` gives for `allowed`, where it is there already.
     """
     found: list[Ranked] = []
-    for start in range(0, len(queries), _QUERY_BLOCK):
+    k = min(k, len(vectors) if allowed is None else len(allowed))  # a wish may be any number
+    for start in range(0, len(queries) if k else 0, _QUERY_BLOCK):
         block = np.ascontiguousarray(queries[start : start + _QUERY_BLOCK])
-        candidates = _candidates(block, vectors, k, allowed)
+        candidates = _candidates(block, vectors, k, allowed, gathered)
         found.extend(cut(ranked, k) for ranked in rank_all(block, vectors, candidates))
-    return found
+    nothing = Ranked(rows=np.empty(0, dtype=np.int64), scores=np.empty(0))
+    return found or [nothing] * len(queries)
 
 
 def cut(ranked: Ranked, k: int) -> Ranked:
     """Drop what scores below the k-th; ties with it stay, to be ordered by record id."""
     if len(ranked.rows) <= k:
         return ranked
-    keep = int(np.searchsorted(-ranked.scores, -ranked.scores[k - 1], side="right"))
+    keep = k
+    if ranked.scores[k] == ranked.scores[k - 1]:
+        keep = int(np.searchsorted(-ranked.scores, -ranked.scores[k - 1], side="right"))
     return Ranked(rows=ranked.rows[:keep], scores=ranked.scores[:keep])
 
 
@@ -163,70 +193,91 @@ def nearest(query: FloatMatrix, vectors: UnitRows, rows: IntVector, k: int) -> I
 
 
 def _candidates(
-    queries: FloatMatrix, vectors: UnitRows, k: int, allowed: IntVector | None
-) -> list[IntVector]:
-    """Return per query the rows whose float32 score reaches the k-th best less the margin."""
-    margin = margin_of(vectors)
-    floor = np.full(len(queries), -np.inf, dtype=np.float32)
-    kept: list[list[IntVector]] = [[] for _ in range(len(queries))]
-    kept_scores: list[list[FloatMatrix]] = [[] for _ in range(len(queries))]
-    for rows, scores in _score_blocks(queries, vectors, allowed):
-        if len(rows) > k:
-            best = np.partition(scores, len(rows) - k, axis=1)[:, len(rows) - k]
-            floor = np.maximum(floor, best - margin)
-        for index, column in _at_least(scores, floor):
-            kept[index].append(rows[column])
-            kept_scores[index].append(scores[index, column])
-            floor[index] = _raise_floor(kept[index], kept_scores[index], k, floor[index], margin)
-    empty = np.empty(0, dtype=np.int64)
-    return [np.concatenate(parts) if parts else empty for parts in kept]
-
-
-def _at_least(scores: FloatMatrix, floor: FloatMatrix) -> Iterator[tuple[int, IntVector]]:
-    where, columns = np.nonzero(scores >= floor[:, None])
-    bounds = np.searchsorted(where, np.arange(len(scores) + 1))
-    for index in range(len(scores)):
-        if bounds[index] < bounds[index + 1]:
-            yield index, columns[bounds[index] : bounds[index + 1]]
-
-
-def _raise_floor(
-    rows: list[IntVector],
-    scores: list[FloatMatrix],
+    queries: FloatMatrix,
+    vectors: UnitRows,
     k: int,
-    floor: np.float32,
-    margin: np.float32,
-) -> np.float32:
-    """Merge what was kept for one query and drop what can no longer be among the top k."""
-    merged_rows, merged = np.concatenate(rows), np.concatenate(scores)
-    if len(merged) > k:
-        best = np.partition(merged, len(merged) - k)[len(merged) - k]
-        floor = np.maximum(floor, best - margin)
-        keep = merged >= floor
-        merged_rows, merged = merged_rows[keep], merged[keep]
-    rows[:], scores[:] = [merged_rows], [merged]
-    return floor
+    allowed: IntVector | None,
+    gathered: FloatMatrix | None,
+) -> list[IntVector]:
+    """Return per query the rows whose float32 score reaches the k-th best less the margin.
+
+    Of each run of scores the highest is looked at first: the k-th of these bounds the k-th of all
+    from below, and runs that do not reach the bound are not looked into.
+    """
+    margin = margin_of(vectors)
+    tops = np.full((len(queries), k), _LOWEST, dtype=np.float32)
+    floor = tops[:, 0]
+    kept: list[_Scored] = []
+    for rows, runs in _score_blocks(queries, vectors, allowed, gathered):
+        best = np.fmax.reduce(runs, axis=1)  # a damaged row (NaN) hides only itself
+        pool = best if best.shape[1] > k else np.fmax(runs, _LOWEST).reshape(len(queries), -1)
+        pool = np.concatenate([tops, pool], axis=1)
+        tops = np.partition(pool, pool.shape[1] - k, axis=1)[:, -k:]
+        floor = np.maximum(tops.min(axis=1) - margin, _LOWEST)
+        owner, run = np.nonzero(best >= floor[:, None])
+        inner = runs[owner, :, run]
+        hit, place = np.nonzero(inner >= floor[owner, None])
+        found = rows[place * best.shape[1] + run[hit]]
+        kept.append(_Scored(owner[hit], found, inner[hit, place]))
+    return _by_owner(kept, floor)
+
+
+class _Scored(NamedTuple):
+    """Rows that may be among the best of their owners (queries), and their float32 scores."""
+
+    owners: IntVector
+    rows: IntVector
+    scores: FloatMatrix
+
+
+def _by_owner(found: Sequence[_Scored], floor: FloatMatrix) -> list[IntVector]:
+    """Return the rows of each owner that reach its floor."""
+    if not found:
+        return [np.empty(0, dtype=np.int64)] * len(floor)
+    owners, rows, scores = (np.concatenate(part) for part in zip(*found, strict=True))
+    keep = scores >= floor[owners]
+    owners, rows = owners[keep], rows[keep]
+    order = np.argsort(owners, kind="stable")
+    bounds = np.searchsorted(owners[order], np.arange(1, len(floor)))
+    return np.split(rows[order], bounds)
 
 
 def _score_blocks(
-    queries: FloatMatrix, vectors: UnitRows, allowed: IntVector | None
+    queries: FloatMatrix,
+    vectors: UnitRows,
+    allowed: IntVector | None,
+    gathered: FloatMatrix | None,
 ) -> Iterator[tuple[IntVector, FloatMatrix]]:
-    """Yield (row numbers, (q, rows) float32 scores) over all allowed rows, block by block."""
+    """Yield row numbers and their (q, `_RUN`, runs) float32 scores, -inf past the last row.
+
+    A run is every so many-th row. The scores stand in one buffer that the next block overwrites.
+    """
     total = len(vectors)
     size = max(1024, _BLOCK_FLOATS // max(1, max(len(queries), vectors.shape[1])))
-    if allowed is not None and len(allowed) < _GATHER_SHARE * total:
+    size = -(-min(size, max(1, total)) // _RUN) * _RUN
+    buffer = np.empty((len(queries), size), dtype=np.float32)
+    few = allowed is not None and len(allowed) < _GATHER_SHARE * total
+    if allowed is not None and (few or gathered is not None):
+        size = size if gathered is not None else min(size, _GATHER_ROWS)
         for start in range(0, len(allowed), size):
             rows = allowed[start : start + size]
-            yield rows, queries @ near_rows(vectors, rows).T
+            block = near_rows(vectors, rows) if gathered is None else gathered[start : start + size]
+            yield rows, _runs(queries, block, buffer)
         return
     for start in range(0, total, size):
-        stop = min(start + size, total)
-        scores = queries @ near_rows(vectors, slice(start, stop)).T
-        rows = np.arange(start, stop, dtype=np.int64)
+        rows = np.arange(start, min(start + size, total), dtype=np.int64)
+        runs = _runs(queries, near_rows(vectors, slice(start, start + size)), buffer)
         if allowed is not None:
-            first, last = np.searchsorted(allowed, (start, stop))
-            if last - first < len(rows):
-                rows = allowed[first:last]
-                scores = scores[:, rows - start]
-        if len(rows):
-            yield rows, scores
+            first, last = np.searchsorted(allowed, (start, start + len(rows)))
+            others = np.ones(size, dtype=np.bool_)
+            others[allowed[first:last] - start] = False
+            buffer[:, others] = -np.inf
+        yield rows, runs
+
+
+def _runs(queries: FloatMatrix, block: FloatMatrix, buffer: FloatMatrix) -> FloatMatrix:
+    count = len(block)
+    width = -(-count // _RUN) * _RUN
+    np.matmul(queries, block.T, out=buffer[:, :count])
+    buffer[:, count:width] = -np.inf
+    return buffer[:, :width].reshape(len(queries), _RUN, -1)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mirror_index.index.ann import core_of, faiss
 from mirror_index.index.building import make_index
+from mirror_index.index.kinds import core_of, faiss
 
 _ID_BYTES = 8
 _LINK_BYTES = 4

@@ -92,3 +92,8 @@ def near_error(vectors: UnitRows) -> float:
 def first_rows(vectors: UnitRows, rows: int) -> UnitRows:
     """Return the first `rows` rows without reading them."""
     return HalfRows(vectors.raw[:rows]) if isinstance(vectors, HalfRows) else vectors[:rows]
+
+
+def later_rows(vectors: UnitRows, start: int) -> UnitRows:
+    """Return the rows from `start` on without reading them."""
+    return HalfRows(vectors.raw[start:]) if isinstance(vectors, HalfRows) else vectors[start:]

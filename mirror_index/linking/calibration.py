@@ -19,12 +19,13 @@ from mirror_index.evaluation.linking import (
     expected_calibration_error,
     risk_coverage,
 )
-from mirror_index.linking.candidates import StaleLexiconError
 from mirror_index.linking.examples import FEWEST, eligible, examples_of
 from mirror_index.linking.features import FEATURES
 from mirror_index.linking.lexicon import Lexicon
 from mirror_index.linking.lexiconfile import keep_lexicon, lexicon_of
-from mirror_index.linking.model import DEFAULT_MODEL, PRESENCE, LinkModel
+from mirror_index.linking.model import CONFIDENCE, DEFAULT_MODEL, LinkModel
+from mirror_index.linking.projection import Projection
+from mirror_index.linking.space import StaleLexiconError
 from mirror_index.linking.translations import Translations
 from mirror_index.names import NAME_KEY_VERSION
 
@@ -40,7 +41,8 @@ FEWEST_LINKED = 30
 WORTH = 0.1
 """Share of the loss that word pairs must save to be used; see docs/linking.md."""
 
-_VERSION = 2
+VERSION = 3
+"""Of what is stored; a calibration of another one is not used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +61,7 @@ class Calibration:
         ece: expected calibration error on the half of the names that the first fit did not see.
         curve: precision and coverage by threshold, on the same half.
         word_pairs: words that translate one another, as triples; none where they gain too little.
+        projection: the map into the space that names are searched in; None where it gains nothing.
     """
 
     model: LinkModel
@@ -72,23 +75,29 @@ class Calibration:
     ece: float | None = None
     curve: tuple[CurvePoint, ...] = ()
     word_pairs: tuple[Any, ...] = ()
+    projection: Projection | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values, as stored in the collection."""
         values = {name: getattr(self, name) for name in _PLAIN}
         return {
-            "version": _VERSION,
+            "version": VERSION,
             "name_key_version": NAME_KEY_VERSION,
             "model": self.model.to_json(),
             "curve": [asdict(point) for point in self.curve],
             "word_pairs": list(self.word_pairs),
+            "projection": None if self.projection is None else self.projection.to_json(),
             **values,
         }
 
     def summary(self) -> dict[str, Any]:
         """Return the few facts that a person wants to see."""
         facts = {name: getattr(self, name) for name in _PLAIN if name != "fingerprint"}
-        return {**facts, "word_pairs": len(self.word_pairs)}
+        return {
+            **facts,
+            "word_pairs": len(self.word_pairs),
+            "projection": None if self.projection is None else self.projection.matrix.shape[1],
+        }
 
     def translations(self, lexicon: Lexicon) -> Translations:
         """Return the word pairs in the numbers of a lexicon."""
@@ -207,6 +216,7 @@ def _calibrated(
         ece=expected_calibration_error(judged.claimed, judged.right, weights=judged.weights),
         curve=risk_coverage(judged.claimed, judged.right, weights=judged.weights),
         word_pairs=tuple(learnt),
+        projection=examples.projection,
     )
 
 
@@ -215,10 +225,10 @@ def load_calibration(collection: Collection) -> Calibration:
     stored = collection.load_state(STATE_KEY)
     if stored is None:
         return _defaults("the collection was never calibrated")
-    if (stored["version"], stored["name_key_version"]) != (_VERSION, NAME_KEY_VERSION):
+    if (stored["version"], stored["name_key_version"]) != (VERSION, NAME_KEY_VERSION):
         return _defaults("the calibration was made by another version")
-    made_for = (stored["model"]["features"], stored["model"]["presence_features"])
-    if made_for != (list(FEATURES), list(PRESENCE)):
+    made_for = (stored["model"]["features"], stored["model"]["confidence_features"])
+    if made_for != (list(FEATURES), list(CONFIDENCE)):
         return _defaults("the calibration was made by another version")
     if stored["fingerprint"] != collection.encoder.fingerprint:
         return _defaults("the calibration was made with another encoder")
@@ -226,6 +236,7 @@ def load_calibration(collection: Collection) -> Calibration:
         model=LinkModel.from_json(stored["model"]),
         curve=tuple(CurvePoint(**point) for point in stored["curve"]),
         word_pairs=tuple(stored["word_pairs"]),
+        projection=Projection.from_json(stored["projection"]),
         **{name: stored[name] for name in _PLAIN},
     )
 

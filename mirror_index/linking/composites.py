@@ -12,8 +12,10 @@ from collections.abc import Iterator
 Parts = tuple[str, ...]
 
 _AND = r"(?:and/or|and|or|as\s+well\s+as|plus|&)"
-_BETWEEN = re.compile(rf"\s*[,;]\s+(?:{_AND}\s+)?|\s+{_AND}\s+", re.IGNORECASE)
-_CONJUNCTION = re.compile(rf"(?:^|\s){_AND}\s", re.IGNORECASE)
+_BETWEEN = re.compile(rf"\s*[,;]\s+(?:{_AND}\s+)?|\s+{_AND}\s+|\s+/\s*|\s*/\s+", re.IGNORECASE)
+_CONJUNCTION = re.compile(rf"(?:^|\s){_AND}\s|\s/|/\s", re.IGNORECASE)
+_BOTH = re.compile(r"^\s*(?:both|either)\s+", re.IGNORECASE)
+_LISTED = re.compile(r"\s*[,;]\s+")
 _SLASH = re.compile(r"(?<![^\W\d_])([^\W\d_]{3,})/([^\W\d_]{3,})(?![^\W\d_])")
 _SPLICE = re.compile(rf"(?<!\S)(\S*[^\W\d_])-\s+{_AND}\s+(\S+)", re.IGNORECASE)
 _PREPOSITION = re.compile(
@@ -31,16 +33,22 @@ def proposals(mention: str) -> Iterator[Parts]:
     * no common end: "nausea and vomiting";
     * a common start before numbers or letters: "hepatitis A and B", "type 1 and 2 diabetes";
     * a slash between words: "cleft lip/palate" as "cleft lip", "cleft palate";
-    * a hyphen left hanging: "hypo- and hyperthyroidism".
+    * a hyphen left hanging: "hypo- and hyperthyroidism";
+    * a list without a conjunction: "nausea, vomiting".
 
     A conjunction after a preposition binds what follows it ("pain in arms and legs"), so that such
-    a mention is not cut there. Commas count only beside a conjunction; "1,2-dichloroethane" and
-    "CD4+ T cell" hold nothing to cut at. A mention of more than 1,000 characters stays whole.
+    a mention is not cut there. "1,2-dichloroethane" and "CD4+ T cell" hold nothing to cut at. A
+    mention of more than 1,000 characters stays whole.
     """
     if len(mention) > _LONGEST:
         return
     seen: set[Parts] = set()
-    for parts in (*_spliced(mention), *_slashed(mention), *_coordinated(mention)):
+    for parts in (
+        *_spliced(mention),
+        *_slashed(mention),
+        *_coordinated(_BOTH.sub("", mention)),
+        *_listed(mention),
+    ):
         distinct = tuple(dict.fromkeys(" ".join(part.split()) for part in parts))
         if 2 <= len(distinct) <= _MOST_PARTS and all(distinct) and distinct not in seen:
             seen.add(distinct)
@@ -62,6 +70,11 @@ def _coordinated(mention: str) -> Iterator[Parts]:
         end = " ".join(words[place:])
         yield (*(f"{other} {end}" for other in others), last)
     yield tuple(parts)
+
+
+def _listed(mention: str) -> Iterator[Parts]:
+    if not _CONJUNCTION.search(mention):
+        yield tuple(part.strip() for part in _LISTED.split(mention.strip()))
 
 
 def _common_start(others: list[str], last: str) -> Iterator[Parts]:

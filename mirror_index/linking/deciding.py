@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from mirror_index.config import LinkOptions
 from mirror_index.linking.exact import ExactResult
@@ -50,7 +51,7 @@ class Decision:
 
     Attributes:
         status: linked, ambiguous or nil.
-        candidates: all candidates; the labels are still empty.
+        candidates: by name, and as many others as are wanted or show ties; without labels yet.
         margin: probability of the first less that of the second; None without candidates.
         reason: for the trace.
     """
@@ -84,7 +85,8 @@ def decide(
         respelt: the exact matches are of a key one slip of spelling away.
     """
     named = _exact_candidates(key, exact, respelt)
-    candidates = (*named, *_proposed(proposals, named))
+    most = max(options.k, MOST_TIED + 1)
+    candidates = (*named, *islice(_proposed(proposals, named), most))
     if not candidates:
         return Decision(
             status=LinkStatus.NIL, candidates=(), margin=None, reason="there is no candidate"
@@ -147,27 +149,25 @@ def _exact_candidates(key: str, exact: ExactResult, respelt: bool) -> tuple[Cand
     )
 
 
-def _proposed(proposals: Sequence[Proposal], named: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates beside the named ones, which share what those leave over."""
+def _proposed(proposals: Sequence[Proposal], named: Sequence[Candidate]) -> Iterator[Candidate]:
+    """Yield the candidates beside the named ones, which share what those leave over."""
     taken = {candidate.concept_id for candidate in named}
     left = 1.0 - sum(candidate.probability for candidate in named)
-    theirs = sum(one.probability for one in proposals if one.concept_id in taken)
+    theirs = sum(one.probability for one in proposals if one.concept_id in taken) if taken else 0.0
     share = left / max(1.0 - theirs, left, 1e-9)
     # One beside the named ones must not look better than them: order and probability agree.
     most = min((candidate.probability for candidate in named), default=1.0)
-    return [
-        Candidate(
-            concept_id=one.concept_id,
-            label="",
-            score=one.cosine,
-            probability=min(share * one.probability, most),
-            matched_name=one.matched_name,
-            scope=one.scope,
-            method="dense",
-        )
-        for one in proposals
-        if one.concept_id not in taken
-    ]
+    for one in proposals:
+        if one.concept_id not in taken:
+            yield Candidate(
+                concept_id=one.concept_id,
+                label="",
+                score=one.cosine,
+                probability=min(share * one.probability, most),
+                matched_name=one.matched_name,
+                scope=one.scope,
+                method="dense",
+            )
 
 
 def with_label(candidate: Candidate, label: str) -> Candidate:

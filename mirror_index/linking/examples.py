@@ -10,16 +10,11 @@ import numpy as np
 
 from mirror_index.linking.candidates import Finder, Pool
 from mirror_index.linking.features import FEATURES, Mentions
+from mirror_index.linking.fitting import Choices, fit_confidence, fit_ranking, ranking_loss
 from mirror_index.linking.lexicon import Floats, Lexicon
-from mirror_index.linking.model import (
-    Choices,
-    LinkModel,
-    fit_presence,
-    fit_ranking,
-    presence_features,
-    ranking_loss,
-    softmax,
-)
+from mirror_index.linking.model import LinkModel, confidence_features, softmax
+from mirror_index.linking.projection import Projection, learn
+from mirror_index.linking.space import Space
 from mirror_index.linking.translations import Translations
 from mirror_index.vectors import BoolVector, IntVector
 
@@ -72,15 +67,18 @@ class Examples:
         pools: what was found; none of them is empty.
         concepts: number of the right concept, -1 where it was left out.
         second: True for the half of the concepts that a first fit does not see.
+        projection: the map by which mentions are to be searched, None for none.
     """
 
     pools: Sequence[Pool]
     concepts: IntVector
     second: BoolVector
+    projection: Projection | None
 
     def of(self, chosen: BoolVector) -> Examples:
         """Return some of them."""
-        return Examples(
+        return replace(
+            self,
             pools=[self.pools[place] for place in np.flatnonzero(chosen).tolist()],
             concepts=self.concepts[chosen],
             second=self.second[chosen],
@@ -121,20 +119,19 @@ class Examples:
     def fitted(self, nil_share: float) -> LinkModel:
         """Fit both models."""
         ranking = fit_ranking(self.choices())
-        best = [_best(pool, ranking) for pool in self.pools]
-        table = np.concatenate([features for features, _ in best])
-        present = np.array(
-            [
-                float((pool.concepts == concept).any())
-                for pool, concept in zip(self.pools, self.concepts.tolist(), strict=True)
-            ]
-        )
-        presence = fit_presence(table, present, self.weights(nil_share))
-        return LinkModel(ranking=ranking, presence=presence.weights, bias=presence.bias)
+        table, right = [], []
+        for pool, concept in zip(self.pools, self.concepts.tolist(), strict=True):
+            shares = softmax(pool.table @ np.array(ranking))
+            top = int(np.argmax(shares))
+            gain = float(pool.gains[top])
+            table.append(confidence_features(pool.table[top], float(shares[top]), gain))
+            right.append(float(pool.concepts[top] == concept))
+        found = fit_confidence(np.array(table), np.array(right), self.weights(nil_share))
+        return LinkModel(ranking=ranking, confidence=found.weights, bias=found.bias)
 
     def judged(self, model: LinkModel, nil_share: float) -> Judged:
         """Return what a model claims of them and what is true."""
-        claims = [model.probabilities(pool.table) for pool in self.pools]
+        claims = [model.probabilities(pool.table, pool.gains) for pool in self.pools]
         tops = [int(np.argmax(claim)) for claim in claims]
         right = np.array(
             [
@@ -158,28 +155,23 @@ class Examples:
         return np.asarray(share * len(nil), dtype=np.float64)
 
 
-def _best(pool: Pool, ranking: tuple[float, ...]) -> tuple[Floats, float]:
-    shares = softmax(pool.table @ np.array(ranking))
-    top = int(np.argmax(shares))
-    return presence_features(pool.table[top : top + 1], shares[top]), float(shares[top])
-
-
 def examples_of(
     collection: Collection, lexicon: Lexicon, names: IntVector, rng: np.random.Generator
 ) -> Examples:
     """Search with stored names for mentions; nothing is encoded.
 
-    Word pairs are learned from the half of the concepts that a mention is not of, since it must not
-    have taught the words it is judged by.
+    The map and the word pairs are learned from the half of the concepts that a mention is not of,
+    since it must not have taught what it is judged by.
     """
     half = rng.integers(0, 2, len(lexicon.concept_ids)).astype(np.bool_)
+    maps = learn(collection, lexicon, half, rng)
     pools: list[Pool] = []
     concepts: list[int] = []
     second: list[bool] = []
     for side in (False, True):
+        projection = None if maps is None else (maps.first if side else maps.second)
         finder = Finder(
-            collection=collection,
-            lexicon=lexicon,
+            space=Space.of(collection, lexicon, projection),
             translations=Translations.learn(lexicon, half != side),
         )
         mine = names[half[lexicon.concept_of[names]] == side]
@@ -192,6 +184,7 @@ def examples_of(
         pools=pools,
         concepts=np.array(concepts, dtype=np.int64),
         second=np.array(second, dtype=np.bool_),
+        projection=None if maps is None else maps.whole,
     )
 
 
@@ -201,7 +194,7 @@ def _searched(finder: Finder, names: IntVector) -> Iterator[tuple[Pool, int]]:
     keys = np.array(list(lexicon.keys), dtype=object)
     for start in range(0, len(names), _BLOCK):
         block = names[start : start + _BLOCK]
-        vectors = finder.collection.vectors_of(lexicon.rows[block].tolist())
+        vectors = finder.space.collection.vectors_of(lexicon.rows[block])
         mentions = Mentions([lexicon.keys[name] for name in block.tolist()], vectors)
         concepts = lexicon.concept_of[block]
 

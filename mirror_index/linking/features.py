@@ -12,7 +12,7 @@ from mirror_index.linking.translations import Translations
 from mirror_index.vectors import BoolVector, FloatMatrix, IntVector
 
 FEATURES = (
-    "cosine",
+    "nearness",
     "n-grams",
     "numbers differ",
     "number missing",
@@ -23,15 +23,16 @@ FEATURES = (
 )
 """Of a concept, in the order of the columns.
 
-The best cosine (less the penalty of the scope) and n-gram cosine of its names; whether the numbers
-of the best name are others, or only one side has any; whether it holds the opposite of a word of
-the mention ("left", "right"), or only one side a negation; and the share of the words that both
-sides share, weighted by rarity: of the side that shares less, the best name counts. "Word pairs" is
-what that share gains when words that translate one another (`translations`) count in part.
+The best nearness (`candidates.Finder`; less the penalty of the scope) and n-gram cosine of its
+names; whether the numbers of the best name are others, or only one side has any; whether it holds
+the opposite of a word of the mention ("left", "right"), or only one side a negation; and the share
+of the words that both sides share, weighted by rarity: of the side that shares less, the best name
+counts. "Word pairs" is what that share gains when words that translate one another
+(`translations`) count in part.
 """
 
 SCOPE_PENALTY = np.array([0.0, 0.005, 0.01, 0.01, 0.01])
-"""Taken off the cosine by scope: as near a name, but one that says less about its concept.
+"""Taken off the nearness by scope: as near a name, but one that says less about its concept.
 
 A learned weight for scopes gained nothing on held-out synonyms and lost on mentions in text, as did
 larger penalties; these gain up to .01.
@@ -61,14 +62,14 @@ class Compared(NamedTuple):
         mention: (n,) number of the mention.
         concept: (n,) number of the concept.
         name: (n,) the name that stands for it.
-        cosine: (n,) exact cosine of that name.
+        pair: (n,) the pair of the mention and that name.
         table: (n, features) float64, columns as in `FEATURES`.
     """
 
     mention: IntVector
     concept: IntVector
     name: IntVector
-    cosine: Floats
+    pair: IntVector
     table: Floats
 
 
@@ -86,7 +87,7 @@ def compare(
     translations: Translations,
     mentions: Mentions,
     pairs: Pairs,
-    cosines: Floats,
+    nearness: Floats,
 ) -> Compared:
     """Return the features of the concepts of all pairs.
 
@@ -95,12 +96,12 @@ def compare(
         translations: word pairs; an empty table makes that feature zero.
         mentions: what is compared.
         pairs: mentions and names, each pair once.
-        cosines: (pairs,) exact cosines of the vectors.
+        nearness: (pairs,) how near their vectors are.
     """
     ngrams = _ngram_cosines(lexicon, mentions.keys, pairs)
     words = lexicon.words_of(mentions.keys)
     overlap = _overlap(lexicon, translations, words, pairs)
-    scores = cosines - SCOPE_PENALTY[lexicon.scopes[pairs.name]]
+    scores = nearness - SCOPE_PENALTY[lexicon.scopes[pairs.name]]
     concepts = lexicon.concept_of[pairs.name]
     order = np.lexsort((pairs.name, -(scores + _NGRAM_SHARE * ngrams), concepts, pairs.mention))
     same = np.diff(pairs.mention[order], prepend=-1) == 0
@@ -128,7 +129,7 @@ def compare(
         highest(overlap.translated) - literal,
     )
     table = np.stack([np.asarray(column, dtype=np.float64) for column in columns], axis=1)
-    return Compared(one, concepts[best], name, cosines[best], table)
+    return Compared(one, concepts[best], name, best, table)
 
 
 def _ngram_cosines(lexicon: Lexicon, keys: Sequence[str], pairs: Pairs) -> Floats:

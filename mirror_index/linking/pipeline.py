@@ -12,7 +12,8 @@ from mirror_index.errors import UsageError
 from mirror_index.linking.deciding import Decision, decide, link_to_best, with_label
 from mirror_index.linking.exact import ExactResult, exact_result
 from mirror_index.linking.overrides import Judge
-from mirror_index.linking.ranking import Ranked, Ranker
+from mirror_index.linking.proposals import Ranked
+from mirror_index.linking.ranking import Ranker
 from mirror_index.linking.redirects import Redirects
 from mirror_index.linking.widening import FEWEST_CANDIDATES, Row, Widener
 from mirror_index.names import NormalisedName, name_key, normalise_trace
@@ -167,7 +168,7 @@ class _Linker:
         found = {}
         for mention in mentions:
             key = names[mention].key
-            result = exact_result(mention, nearest[mention].respelt, self._redirects)
+            result = exact_result(mention, nearest[mention].respelt(), self._redirects)
             found[mention] = self._judge.without(result, key)
         return {mention: result for mention, result in found.items() if result.matches}
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -12,45 +12,19 @@ import numpy as np
 from mirror_index.config import LinkOptions
 from mirror_index.errors import UsageError
 from mirror_index.linking.calibration import Calibration, load_calibration
-from mirror_index.linking.candidates import Finder, Leave, Pool, StaleLexiconError
+from mirror_index.linking.candidates import Finder, Leave
 from mirror_index.linking.deciding import Proposal
 from mirror_index.linking.exact import ExactResult
 from mirror_index.linking.features import Mentions
 from mirror_index.linking.lexicon import SCOPES, Lexicon
 from mirror_index.linking.lexiconfile import lexicon_of
-from mirror_index.linking.spelling import one_slip
+from mirror_index.linking.proposals import Proposals, Ranked, respelt
+from mirror_index.linking.space import StaleLexiconError, space_of
 from mirror_index.linking.translations import Translations
-from mirror_index.store.concepts import StoredName
 from mirror_index.vectors import BoolVector, FloatMatrix, IntVector
 
 if TYPE_CHECKING:
     from mirror_index.collection import Collection
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ranked:
-    """The candidates of one mention.
-
-    Attributes:
-        proposals: distinct concepts, best first, with falling probabilities.
-        respelt: names one slip of spelling away from the mention.
-        dense: names near in meaning that were looked at.
-        spelt: names near in spelling that were looked at.
-        path: how the first were searched.
-    """
-
-    proposals: Sequence[Proposal]
-    respelt: Sequence[StoredName]
-    dense: int
-    spelt: int
-    path: str
-
-    def __str__(self) -> str:
-        """Return what was looked at, for the trace."""
-        return (
-            f"{self.dense} names by vector (path {self.path}), {self.spelt} by n-grams, "
-            f"{len(self.proposals)} concepts"
-        )
 
 
 class _WordPairs(NamedTuple):
@@ -135,11 +109,10 @@ class Ranker:
         self, lexicon: Lexicon, mentions: Mentions, barred: Sequence[frozenset[str]]
     ) -> list[Ranked]:
         if not lexicon.texts:
-            nothing = Ranked(proposals=(), respelt=(), dense=0, spelt=0, path="exact")
+            nothing = Ranked(proposals=(), respelt=list, dense=0, spelt=0, path="exact")
             return [nothing] * len(mentions.keys)
         finder = Finder(
-            collection=self._collection,
-            lexicon=lexicon,
+            space=space_of(self._collection, lexicon, self._calibration.projection),
             translations=self._translations(lexicon),
             allowed=self._allowed(lexicon),
         )
@@ -147,8 +120,8 @@ class Ranker:
         pools = finder.pools(mentions, leave)
         ranked = [
             Ranked(
-                proposals=self._proposals(lexicon, pool),
-                respelt=_respelt(lexicon, pool, key),
+                proposals=Proposals(lexicon, pool, self._calibration.model),
+                respelt=partial(respelt, lexicon, pool, key),
                 dense=pool.dense,
                 spelt=len(pool.spelt),
                 path=pool.path,
@@ -160,24 +133,6 @@ class Ranker:
             for place, one in enumerate(ranked)
         ]
 
-    def _proposals(self, lexicon: Lexicon, pool: Pool) -> list[Proposal]:
-        probabilities = self._calibration.model.probabilities(pool.table)
-        scopes = lexicon.scopes[pool.names]
-        ids = [lexicon.concept_ids[concept] for concept in pool.concepts.tolist()]
-        order = sorted(
-            range(len(ids)), key=lambda one: (-probabilities[one], scopes[one], ids[one])
-        )
-        return [
-            Proposal(
-                concept_id=ids[one],
-                matched_name=lexicon.texts[pool.names[one]],
-                scope=SCOPES[scopes[one]],
-                cosine=float(pool.cosines[one]),
-                probability=float(probabilities[one]),
-            )
-            for one in order
-        ]
-
     def _with_more(
         self, finder: Finder, vector: FloatMatrix, ranked: Ranked, leave: Leave | None, one: int
     ) -> Ranked:
@@ -186,10 +141,10 @@ class Ranker:
         They lie beyond the names that are compared, so that a larger `k` only appends.
         """
         lexicon = finder.lexicon
-        known = {proposal.concept_id for proposal in ranked.proposals}
-        lacking = min(self.options.k, len(lexicon.concept_ids)) - len(known)
+        lacking = min(self.options.k, len(lexicon.concept_ids)) - len(ranked.proposals)
         if lacking <= 0:
             return ranked
+        known = {proposal.concept_id for proposal in ranked.proposals}
         further = [
             Proposal(
                 concept_id=lexicon.concept_ids[lexicon.concept_of[name]],
@@ -250,20 +205,3 @@ def _leaving(lexicon: Lexicon, barred: Sequence[frozenset[str]]) -> Leave | None
         return np.array([identifier in barred[one] for identifier in ids], dtype=np.bool_)
 
     return leave
-
-
-def _respelt(lexicon: Lexicon, pool: Pool, key: str) -> list[StoredName]:
-    """Return the live names whose keys are one slip away."""
-    return [
-        StoredName(
-            record_id=None,
-            text=lexicon.texts[name],
-            concept_id=lexicon.concept_ids[lexicon.concept_of[name]],
-            scope=SCOPES[lexicon.scopes[name]],
-            name_type=None,
-            obsolete=False,
-            row=int(lexicon.rows[name]),
-        )
-        for name in pool.spelt.tolist()
-        if one_slip(key, lexicon.keys[name])
-    ]

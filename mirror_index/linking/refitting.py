@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mirror_index.collection import Collection, CommittedState
 from mirror_index.collection.unencoded import load_unencoded
-from mirror_index.linking.calibration import calibrate
+from mirror_index.linking.calibration import VERSION, calibrate
 from mirror_index.names import NAME_KEY_VERSION
 from mirror_index.progress import SILENT, Reporter
 
@@ -29,7 +29,7 @@ def refit_when_due(collection: Collection, reporter: Reporter) -> None:
     with reporter.stage("calibrate linking", 1, "fits") as advance:
         calibrate(collection)
         advance(1)
-    fitted = {"generation": states[0].generation, "name_key_version": NAME_KEY_VERSION}
+    fitted = {"generation": states[0].generation, **_versions()}
     collection.save_state(STATE_KEY, fitted)
 
 
@@ -51,10 +51,15 @@ def roll_back_collection(
 
 
 def _due(fitted: dict[str, int] | None, states: Sequence[CommittedState]) -> bool:
-    if fitted is None or fitted["name_key_version"] != NAME_KEY_VERSION:
+    if fitted is None or any(fitted.get(name) != one for name, one in _versions().items()):
         return True
     since = [state for state in states if state.generation > fitted["generation"]]
     if any(state.verb == "build" for state in since):
         return True
     changed = sum(state.counts[kind] for state in since for kind in ("added", "updated", "deleted"))
     return changed > SHARE * states[0].records
+
+
+def _versions() -> dict[str, int]:
+    """Return the versions of what a calibration rests on."""
+    return {"name_key_version": NAME_KEY_VERSION, "version": VERSION}

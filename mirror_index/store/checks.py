@@ -9,9 +9,14 @@ from pathlib import Path
 
 from mirror_index.names import NAME_KEY_VERSION, name_key
 from mirror_index.store import undo
-from mirror_index.store.generations import GENERATION_COLUMNS, Generation, generation_checksum
+from mirror_index.store.generations import (
+    GENERATION_COLUMNS,
+    Generation,
+    generation_checksum,
+    read_meta,
+)
 from mirror_index.store.layout import DOCUMENTS, STATE, WORD_INDEXES, checksum, text_hash
-from mirror_index.store.reading import read_meta, says_nothing_of_damage
+from mirror_index.store.reading import says_nothing_of_damage
 from mirror_index.store.rows import CONCEPT_FIELDS
 from mirror_index.store.schema import expected_schema, unrecorded_steps
 

@@ -108,6 +108,12 @@ def iterate_names(connection: sqlite3.Connection) -> Iterator[StoredName]:
         yield _stored_name(row)
 
 
+def obsolete_names(connection: sqlite3.Connection) -> list[str]:
+    """Return the names, labels too, of obsolete concepts, in the order of their concepts."""
+    found = "SELECT text FROM names WHERE obsolete = 1 ORDER BY concept_id, rowid"
+    return [text for (text,) in connection.execute(found)]
+
+
 def iterate_concepts(connection: sqlite3.Connection) -> Iterator[Concept]:
     """Yield all concepts by id, obsolete ones too, with their names (the label apart)."""
     named = connection.execute(

@@ -1,4 +1,4 @@
-"""Generations: the committed states of a collection, one row each."""
+"""Generations: the committed states of a collection, one row each; settings beside them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mirror_index.errors import CollectionCorruptError
-from mirror_index.store.layout import checksum
+from mirror_index.store.layout import Json, checksum
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,3 +70,29 @@ def read_generation(connection: sqlite3.Connection) -> Generation | None:
     values["ann_parameters"] = json.loads(values["ann_parameters"])
     values["details"] = json.loads(values["details"])
     return Generation(**values)
+
+
+def vector_file_of(connection: sqlite3.Connection, number: int) -> str | None:
+    """Return the vector file of a committed state, None when there is no such state."""
+    row = connection.execute(
+        "SELECT vector_file FROM generations WHERE number = ?", (number,)
+    ).fetchone()
+    return None if row is None else str(row[0])
+
+
+def read_meta(connection: sqlite3.Connection, key: str) -> Json:
+    """Return a JSON value of the `meta` table, None when there is none.
+
+    Raises:
+        CollectionCorruptError: it is no JSON any more.
+    """
+    row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+    try:
+        return None if row is None else json.loads(row[0])
+    except (TypeError, ValueError) as error:
+        raise CollectionCorruptError(
+            f"a setting of the collection is damaged: {error}",
+            value=key,
+            where="meta",
+            remedy="Restore the database from a copy, or build the collection again with overwrite",
+        ) from error

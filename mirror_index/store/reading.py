@@ -15,7 +15,7 @@ from urllib.parse import quote
 import numpy as np
 
 from mirror_index.errors import CollectionCorruptError, CollectionError
-from mirror_index.store.generations import Generation, read_generation
+from mirror_index.store.generations import Generation, read_generation, read_meta
 from mirror_index.store.layout import Json, chunked, refuse_newer_format
 from mirror_index.vectors import IntVector
 
@@ -23,8 +23,7 @@ _CACHE_KIB = 65_536
 """Most memory for pages of the database; SQLite's own 2 MB send half of the reads to the file."""
 _FUNCTIONS = frozenset(
     "bm25 coalesce count json_each json_extract json_type like match max min sum lower abs "
-    "row_number "
-    "iif typeof".split()
+    "row_number iif typeof".split()
 )
 _PRAGMAS = frozenset({"data_version", "user_version"})
 # A message of SQLite that quotes damaged text cannot even be decoded; stored JSON may be cut off.
@@ -184,10 +183,17 @@ class ReadStore:
             if self.connection.in_transaction:  # SQLite itself ends it on some errors
                 self.connection.execute("ROLLBACK")
 
+    def unchanged(self) -> bool:
+        """Return whether the state that was read last is still the newest one."""
+        return self._known is not None and self._known[0] == self._version()
+
+    def _version(self) -> int:
+        """Return a number that is another one after any commit of another connection."""
+        return int(self.connection.execute("PRAGMA data_version").fetchone()[0])
+
     def generation(self) -> Generation:
         """Return the newest committed generation."""
-        # The pragma begins the read transaction, and its value is another one after any commit.
-        version = int(self.connection.execute("PRAGMA data_version").fetchone()[0])
+        version = self._version()  # within a transaction this begins the reading
         if self._known is not None and self._known[0] == version:
             return self._known[1]
         found = read_generation(self.connection)
@@ -242,25 +248,12 @@ class ReadStore:
     def rows_where(self, predicate: str, parameters: Sequence[object]) -> IntVector:
         """Return the ascending text rows of the records that a compiled filter lets through."""
         rows = self.connection.execute(
-            "SELECT DISTINCT records.text_row FROM records JOIN texts ON texts.row = "
-            "records.text_row "
+            "SELECT DISTINCT records.text_row FROM records "
+            "JOIN texts ON texts.row = records.text_row "
             f"WHERE {predicate} ORDER BY records.text_row",
             parameters,
         )
         return _int_column(rows)
-
-    def records_of_text(
-        self, row: int, limit: int, predicate: str, parameters: Sequence[object]
-    ) -> list[tuple[Any, ...]]:
-        """Return id, text, metadata, concept_id, scope of up to `limit` records, by id."""
-        found = self.connection.execute(
-            "SELECT records.id, coalesce(records.raw, texts.text), records.metadata, "
-            "records.concept_id, records.scope FROM records JOIN texts ON texts.row = "
-            "records.text_row "
-            f"WHERE records.text_row = ? AND {predicate} ORDER BY records.id LIMIT ?",
-            (row, *parameters, limit),
-        )
-        return found.fetchall()
 
     def quarantine(self, limit: int | None) -> list[tuple[Any, ...]]:
         """Return line, reason, content, skipped, source of rejected rows, oldest first."""
@@ -284,24 +277,6 @@ class ReadStore:
             "SELECT DISTINCT json_each.key FROM records, json_each(records.metadata) ORDER BY 1"
         )
         return [str(row[0]) for row in rows]
-
-
-def read_meta(connection: sqlite3.Connection, key: str) -> Json:
-    """Return a JSON value of the `meta` table, None when there is none.
-
-    Raises:
-        CollectionCorruptError: it is no JSON any more.
-    """
-    row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-    try:
-        return None if row is None else json.loads(row[0])
-    except (TypeError, ValueError) as error:
-        raise CollectionCorruptError(
-            f"a setting of the collection is damaged: {error}",
-            value=key,
-            where="meta",
-            remedy="Restore the database from a copy, or build the collection again with overwrite",
-        ) from error
 
 
 def _int_column(rows: Iterable[tuple[int]]) -> IntVector:

@@ -89,6 +89,14 @@ def _summary(connection: sqlite3.Connection, generation: int) -> tuple[int, str]
     return count, digest.hexdigest()
 
 
+def noted_rows(connection: sqlite3.Connection, generation: int) -> int:
+    """Return how many rows of `LOGGED` a change touched, by its notes."""
+    row = connection.execute(
+        "SELECT rows FROM undo_log WHERE generation = ?", (generation,)
+    ).fetchone()
+    return int(row[0])
+
+
 def gained(connection: sqlite3.Connection, generation: int, table: str) -> int:
     """Return how many rows more a table has after a change, by its notes."""
     row = connection.execute(

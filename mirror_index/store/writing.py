@@ -19,9 +19,8 @@ from typing import Any
 from mirror_index import durable
 from mirror_index.durable import Chunk
 from mirror_index.errors import CollectionError
-from mirror_index.store.generations import Generation, read_generation
+from mirror_index.store.generations import Generation, read_generation, read_meta
 from mirror_index.store.layout import DATABASE, DOCUMENTS, STATE, Json, checksum, chunked
-from mirror_index.store.reading import read_meta
 from mirror_index.store.schema import migrate
 
 
@@ -122,10 +121,12 @@ class WriteStore:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Commit everything in the block at once, or nothing of it."""
+        """Commit everything in the block at once, or nothing of it; see `take_back`."""
         try:
             self.connection.execute("BEGIN IMMEDIATE")
             yield self.connection
+            if not self.connection.in_transaction:
+                return
             with durable.stated("commit", self.path):
                 self.connection.execute("COMMIT")
         except BaseException as error:
@@ -134,6 +135,10 @@ class WriteStore:
             if isinstance(error, sqlite3.OperationalError):
                 raise self._unwritable(error) from error
             raise
+
+    def take_back(self) -> None:
+        """End the open transaction as if it had never begun; its block does nothing after that."""
+        self.connection.execute("ROLLBACK")
 
     def generation(self) -> Generation | None:
         """Return the newest committed generation, None before the first."""

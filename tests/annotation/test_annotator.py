@@ -213,9 +213,27 @@ def test_a_persons_decisions_hold_in_texts(build: Build, tmp_path: Path) -> None
     ]
 
 
-def test_obsolete_names_are_not_looked_for(build: Build) -> None:
-    old = Concept(id="O:1", label="old disease", obsolete=True, replaced_by=("D:6",))
-    assert annotate(build([*DISEASES, old]), "old disease") == []
+def test_an_obsolete_name_stands_for_what_replaced_it(build: Build) -> None:
+    old = [
+        Concept(id="O:1", label="old disease", obsolete=True, replaced_by=("O:2",)),
+        Concept(id="O:2", label="elder disease", obsolete=True, replaced_by=("D:3",)),
+        Concept(id="O:3", label="gone disease", obsolete=True),
+        Concept(id="O:4", label="split disease", obsolete=True, consider=("D:3", "D:4")),
+        Concept(id="O:5", label="lost disease", obsolete=True, replaced_by=("D:404",)),
+        Concept(id="O:6", label="seizure", obsolete=True, replaced_by=("D:3",)),
+    ]
+    collection = build([*DISEASES, *old])
+    text = "old disease, elder disease, gone disease, split disease, lost disease; seizure"
+    found = annotate(collection, text)
+    (live,) = annotate(collection, "seizure")
+    assert [(one.mention, one.concept_id, one.matched_name) for one in found] == [
+        ("old disease", "D:3", "old disease"),
+        ("elder disease", "D:3", "elder disease"),
+        ("seizure", live.concept_id, live.matched_name),
+    ]
+    assert live.concept_id != "D:3"
+    other = annotate(collection, text, AnnotateOptions(under=("D:4",)))
+    assert "D:3" not in {one.concept_id for one in other}
 
 
 def test_a_collection_without_concepts_is_refused(build: Build) -> None:

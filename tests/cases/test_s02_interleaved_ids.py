@@ -18,7 +18,7 @@ def record(number: int) -> Record:
 
 @pytest.mark.parametrize("kind", ["exact", "HNSW8", "IVF2,Flat"])
 def test_s02_interleaved_ids(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mirror_index.collection.searching.FILTER_EXACT_ROWS", 0)
+    monkeypatch.setattr("mirror_index.collection.nearest.FILTER_EXACT_ROWS", 0)
     encoder = HashEncoder()
     first = [record(number) for number in (0, 10, 20, 30, 40)]
     spec = IndexSpec(kind=kind)

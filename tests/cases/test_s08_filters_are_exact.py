@@ -68,7 +68,7 @@ def test_s08_filters_are_exact(tmp_path: Path, kind: str, encoder: ClusteredEnco
     ) as collection:
         for exact_rows in (20_000, 0):
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr("mirror_index.collection.searching.FILTER_EXACT_ROWS", exact_rows)
+                patch.setattr("mirror_index.collection.nearest.FILTER_EXACT_ROWS", exact_rows)
                 for k, count in ((10, 10), (644, MATCHES)):
                     options = SearchOptions(k=k, where="hit = true")
                     answers = collection.search_vectors(queries, options)

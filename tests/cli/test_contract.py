@@ -57,6 +57,8 @@ def test_launcher_in_a_checkout() -> None:
         (["no-such-verb"], 2, "No such command"),
         (["search"], 2, "Missing argument"),
         (["search", "names", "x", "-k", "0"], 2, "k must be at least 1: 0"),
+        (["search", "names", "x", "-k", "9" * 20], 2, "k must be at most 1,000,000,000"),
+        (["link", "names", "x", "-k", "9" * 20], 2, "k must be at most 1,000,000,000"),
         (["search", "nowhere", "x"], 1, "no such collection: 'nowhere'"),
         (["search", "names", "x", "-f", "also"], 2, "both as arguments and as a file"),
         (["search", "names", "x", "--where", "year >"], 2, "year >"),

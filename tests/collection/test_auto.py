@@ -71,7 +71,7 @@ def test_what_misses_its_wish_makes_way(
     monkeypatch.setattr("mirror_index.index.calibration.calibrate", poor_codes)
     notes = Notes()
     facts = build(tmp_path / "c", notes)
-    assert facts["kind"] == "HNSW32"
+    assert facts["kind"] == "HNSW16"
     assert len(notes.said) == 1
     assert notes.said[0].startswith("IVF64,PQ8x4fs: recall@10 is")
     assert [path.name for path in (tmp_path / "c/ann").iterdir()] == ["000001.faiss"]
@@ -124,7 +124,7 @@ def test_queries_are_no_rows(tmp_path: Path) -> None:
     texts = [f"name {n}" for n in range(300)] + [f"name name {n}" for n in range(300)]
     vectors = encoder.encode(texts)
     held = hold_out(vectors, encoder, lambda rows: [texts[row] for row in rows], 0)
-    assert held.source == "altered texts"
+    assert held.source == "altered texts, blended vectors"
     assert 0 < len(held.vectors) < 400
     best = (held.vectors.astype(float) @ vectors.T.astype(float)).max(axis=1)
     assert best.max() < 1 - 1e-7

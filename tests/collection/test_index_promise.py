@@ -116,7 +116,7 @@ def test_k_means_k(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if not few_are_exact:
-        monkeypatch.setattr("mirror_index.collection.searching.FILTER_EXACT_ROWS", 0)
+        monkeypatch.setattr("mirror_index.collection.nearest.FILTER_EXACT_ROWS", 0)
     limit = int(10_000 * share)
     allowed = [row for row in LIVE if place_of(row) < limit]
     where = None if share == 1.0 else f"place < {limit}"
@@ -141,7 +141,7 @@ def test_k_means_k(
 def test_short_answers_begin_long_ones(
     collection: Collection, share: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mirror_index.collection.searching.FILTER_EXACT_ROWS", 0)
+    monkeypatch.setattr("mirror_index.collection.nearest.FILTER_EXACT_ROWS", 0)
     where = None if share == 1.0 else f"place < {int(10_000 * share)}"
     asked = queries()
     long = collection.search_vectors(asked, SearchOptions(k=50, where=where))

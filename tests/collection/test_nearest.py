@@ -1,45 +1,16 @@
-"""The nearest rows for linking, against the exact search and numpy."""
+"""The nearest rows for linking, against the exact search."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import numpy as np
-import pytest
 
-from mirror_index.collection import Collection, nearest
+from mirror_index.collection import Collection
 from mirror_index.config import IndexSpec
 from mirror_index.index.exact import exact_search
 from mirror_index.records import Record
 from tests.fakes import HashEncoder
-
-
-def unit(rows: int, dim: int = 16, seed: int = 0) -> np.ndarray:
-    made = np.random.default_rng(seed).standard_normal((rows, dim)).astype(np.float32)
-    return made / np.linalg.norm(made, axis=1, keepdims=True)
-
-
-@pytest.mark.parametrize("rows", [1, 63, 64, 65, 700])
-@pytest.mark.parametrize("k", [1, 5, 48, 1000])
-def test_it_finds_what_the_exact_search_finds(
-    rows: int, k: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(nearest, "_SCORES", 2000)
-    vectors = unit(rows)
-    vectors[rows // 2 :: 7] = vectors[0]  # ties
-    queries = np.vstack([unit(9, seed=1), vectors[:1]])
-    for allowed in (None, np.arange(0, rows, 3), np.empty(0, dtype=np.int64)):
-        found = list(nearest._exact(queries, vectors, k, allowed))
-        expected = exact_search(queries, vectors, k, allowed)
-        assert len(found) == len(expected) == 10
-        for one, other in zip(found, expected, strict=True):
-            assert one.rows.tolist() == other.rows.tolist()
-            assert one.scores.tolist() == other.scores.tolist()
-
-
-def test_an_empty_file_has_no_neighbours() -> None:
-    found = list(nearest._exact(unit(3), np.empty((0, 16), dtype=np.float32), 5, None))
-    assert [len(one.rows) for one in found] == [0, 0, 0]
 
 
 def test_deleted_texts_are_left_out(tmp_path: Path) -> None:

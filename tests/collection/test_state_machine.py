@@ -424,10 +424,11 @@ MACHINES = {Machine: 12, HalfMachine: 5, HnswMachine: 7, IvfMachine: 5, CodedMac
 @pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning")
 @pytest.mark.parametrize("machine", list(MACHINES))
 def test_any_sequence_of_changes(machine: type[Machine], monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("ann", "approximate"):  # or a few texts would all be candidates
-        monkeypatch.setattr(f"mirror_index.index.{module}.PREFIX_ROWS", 5)
+    for name, rows in (("FIRST", 3), ("PREFIX", 5)):  # or a few texts would all be candidates
+        monkeypatch.setattr(f"mirror_index.index.ann.{name}_ROWS", rows)
+    monkeypatch.setattr("mirror_index.index.approximate._FEW_ROWS", 0)
     monkeypatch.setattr("mirror_index.index.ann._SPARE_ROWS", 3)
-    monkeypatch.setattr("mirror_index.collection.searching.FILTER_EXACT_ROWS", 1)
+    monkeypatch.setattr("mirror_index.collection.nearest.FILTER_EXACT_ROWS", 1)
     monkeypatch.setattr("mirror_index.collection.approximation.TAIL_ROWS", 3)
     monkeypatch.setattr("mirror_index.index.calibration.QUERIES", 3)
     monkeypatch.setattr("mirror_index.collection.changing.ENCODE_CHUNK", 3)

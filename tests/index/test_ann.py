@@ -43,7 +43,7 @@ def test_calibrated_search_finds_what_it_says(kind: str, vectors: FloatMatrix) -
     assert facts["recall_at_10"] >= 0.9
     again = measure(index, vectors, ENCODER, texts_of)
     assert again["recall_interval"][1] >= 0.9
-    assert again["query_source"] == "altered texts"
+    assert again["query_source"] == "altered texts, blended vectors"
     queries = ENCODER.encode([altered_text for altered_text in TEXTS[:40:3]])
     found = approximate_search(queries, vectors, index, 10)
     truth = exact_search(queries, vectors, 10)
@@ -175,3 +175,37 @@ def test_an_index_trained_on_a_gpu_finds_as_well(vectors: FloatMatrix) -> None:
     index = build_ann(vectors, "IVF16,Flat")
     facts = calibrate(index, vectors, ENCODER, texts_of, target_recall=0.9)
     assert facts["recall_at_10"] >= 0.9
+
+
+def test_what_a_graph_is_asked(vectors: FloatMatrix) -> None:
+    index = build_ann(vectors, "HNSW16")
+    assert index._index.hnsw.efConstruction == 100
+    assert [index.depths(k) for k in (1, 16, 17, 64, 65)] == [
+        (16,),
+        (16,),
+        (16, 64),
+        (16, 64),
+        (16, 65),
+    ]
+    assert [index.fetch(depth) for depth in (16, 64, 100)] == [24, 80, 125]
+    assert index.ladder[:6] == (24, 29, 34, 40, 48, 57)
+    index.parameters["value"] = 40
+    assert [index.breadth(depth) for depth in (16, 64, 100)] == [40, 96, 141]
+    index.parameters["fetch"] = 80  # as it was calibrated before
+    assert [index.breadth(depth) for depth in (16, 64, 100)] == [40, 40, 85]
+    coded = build_ann(vectors, "HNSW16,SQ8")
+    assert (coded.depths(3), coded.fetch(16)) == ((16,), 32)
+    lists = build_ann(vectors, "IVF16,Flat")
+    lists.parameters["value"] = 3
+    assert (lists.depths(3), lists.fetch(64), lists.breadth(64)) == ((64,), 80, 3)
+
+
+def test_the_order_of_proposals_is_not_taken_on_trust(vectors: FloatMatrix) -> None:
+    index = build_ann(vectors, "HNSW16")
+    scores = np.array([[0.1, 0.9, 0.5, 0.8]], dtype=np.float32)
+    rows = np.array([[1, 2, 3, 4]])
+    proposed = index._proposed(scores, rows, np.ones((1, 4), dtype=np.bool_), 2)
+    assert proposed.rows[0].tolist() == [2, 4]
+    good = np.array([[True, False, True, True]])
+    proposed = index._proposed(scores.copy(), rows, good, 2)
+    assert (proposed.rows[0].tolist(), proposed.found) == ([3, 4], [3])

@@ -31,9 +31,9 @@ def test_the_number_of_values_decides_without_a_wish() -> None:
     assert tried(JUST_EXACT) == ("exact",)
     assert tried(JUST_EXACT + 1, kind="AUTO")[0] == "IVF1024,PQ96x4fs"
     assert tried(JUST_EXACT // 2 + 1, dim=2 * DIM)[0] == "IVF512,PQ192x4fs"
-    assert "HNSW32" in tried(HNSW_ROWS)
-    assert "HNSW32" not in tried(HNSW_ROWS + 1)
-    assert tried(JUST_EXACT + 400, dim=DIM - 1)[0] == "HNSW32"  # no codes of four values
+    assert "HNSW16" in tried(HNSW_ROWS)
+    assert "HNSW16" not in tried(HNSW_ROWS + 1)
+    assert tried(JUST_EXACT + 400, dim=DIM - 1)[0] == "HNSW16"  # no codes of four values
 
 
 def test_a_latency_moves_the_limit_both_ways() -> None:
@@ -43,7 +43,7 @@ def test_a_latency_moves_the_limit_both_ways() -> None:
 
 def test_memory_leaves_out_what_does_not_fit() -> None:
     rows = 150_000
-    kinds = ["IVF1024,PQ96x4fs", "HNSW32", "IVF1024,SQ8", "IVF1024,Flat"]
+    kinds = ["IVF1024,PQ96x4fs", "HNSW16", "IVF1024,SQ8", "IVF1024,Flat"]
     assert list(tried(rows)) == kinds
     sizes = {kind: index_bytes(kind, rows, DIM) for kind in kinds}
     for budget in sizes.values():

@@ -16,7 +16,7 @@ from mirror_index.linking import calibrate, link, load_calibration
 from mirror_index.linking import calibration as module
 from mirror_index.linking.examples import eligible, examples_of
 from mirror_index.linking.lexiconfile import lexicon_of
-from mirror_index.linking.model import DEFAULT_MODEL, PRESENCE
+from mirror_index.linking.model import CONFIDENCE, DEFAULT_MODEL
 from mirror_index.linking.words import fold
 from mirror_index.records import Concept, Name, Scope
 from tests.dictionaries import Build, concept
@@ -94,8 +94,8 @@ def test_held_out_synonyms_are_likely_and_removed_concepts_are_not(build: Build)
 def test_a_larger_share_of_nil_lowers_the_probabilities(collection: Collection) -> None:
     few = calibrate(collection, sample=200, nil_share=0.05).model
     many = calibrate(collection, sample=200, nil_share=0.8).model
-    point = np.full((1, len(PRESENCE)), 0.5)
-    assert many.present(point)[0] < few.present(point)[0]
+    point = np.full(len(CONFIDENCE), 0.5)
+    assert many.confident(point) < few.confident(point)
 
 
 def test_the_mentions_own_names_and_its_concept_are_left_out(collection: Collection) -> None:

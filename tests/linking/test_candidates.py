@@ -9,9 +9,10 @@ import pytest
 
 from mirror_index.collection import Collection
 from mirror_index.linking import candidates
-from mirror_index.linking.candidates import Finder, Pool, StaleLexiconError
+from mirror_index.linking.candidates import Finder, Pool
 from mirror_index.linking.features import FEATURES, SCOPE_PENALTY, Mentions
 from mirror_index.linking.lexiconfile import lexicon_of
+from mirror_index.linking.space import Space, StaleLexiconError
 from mirror_index.linking.translations import Translations
 from mirror_index.linking.words import fold
 from mirror_index.names import name_key
@@ -38,11 +39,12 @@ ITEMS = [
 def finder_of(collection: Collection, *, translated: bool = False) -> Finder:
     lexicon = lexicon_of(collection)
     learn = Translations.learn if translated else Translations.none
-    return Finder(collection=collection, lexicon=lexicon, translations=learn(lexicon))
+    space = Space(collection=collection, lexicon=lexicon)
+    return Finder(space=space, translations=learn(lexicon))
 
 
 def pools_of(finder: Finder, mentions: Sequence[str]) -> list[Pool]:
-    vectors = finder.collection.encode(mentions)
+    vectors = finder.space.collection.encode(mentions)
     return finder.pools(Mentions([name_key(mention) for mention in mentions], vectors))
 
 
@@ -64,7 +66,7 @@ def test_cosines_are_those_of_the_best_name(build: Build) -> None:
                 for record in item.records()
                 if record.scope is not None
             )
-            assert features(finder, mention, item.id)["cosine"] == pytest.approx(best, abs=2e-6)
+            assert features(finder, mention, item.id)["nearness"] == pytest.approx(best, abs=2e-6)
 
 
 def test_words_are_shared_by_their_rarity(build: Build) -> None:
@@ -153,8 +155,7 @@ def test_names_left_out_and_names_allowed(build: Build) -> None:
     (without,) = finder.pools(mentions, lambda _, names: lexicon.concept_of[names] == 0)
     assert without.concepts.tolist() == [1, 2, 3, 4]
     some = Finder(
-        collection=collection,
-        lexicon=lexicon,
+        space=finder.space,
         translations=finder.translations,
         allowed=lexicon.concept_of > 2,
     )

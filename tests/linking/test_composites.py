@@ -25,6 +25,12 @@ AMONG = [
     ("nausea AND vomiting", ("nausea", "vomiting")),
     ("nausea\n& vomiting", ("nausea", "vomiting")),
     ("vomiting and loss of appetite", ("vomiting", "loss of appetite")),
+    ("nausea, vomiting", ("nausea", "vomiting")),
+    ("nausea; vomiting; headache", ("nausea", "vomiting", "headache")),
+    ("both nausea and vomiting", ("nausea", "vomiting")),
+    ("Either breast or ovarian cancer", ("breast cancer", "ovarian cancer")),
+    ("nausea / vomiting", ("nausea", "vomiting")),
+    ("nausea/ vomiting", ("nausea", "vomiting")),
 ]  # fmt: skip
 
 
@@ -41,8 +47,8 @@ def test_the_common_end_comes_before_the_plain_parts() -> None:
     "mention",
     [
         "1,2-dichloroethane", "CD4+ T cell", "pain in arms and legs", "loss of vision and hearing",
-        "diabetes mellitus, type 2", "sandy hand", "and", "or else", "nausea and", "", "  ", "N/A",
-        "km/h", "a/b/c", "fever and fever", "anemia", "its, commas, alone",
+        "sandy hand", "both", "and", "or else", "nausea and", "", "  ", "N/A",
+        "km/h", "a/b/c", "fever and fever", "anemia", "a,b", "nausea,",
     ],
 )  # fmt: skip
 def test_nothing_to_cut(mention: str) -> None:

@@ -9,10 +9,12 @@ import pytest
 
 from mirror_index.config import LinkOptions
 from mirror_index.linking.calibration import NIL_SHARE, SAMPLE
-from mirror_index.linking.candidates import DENSE_NAMES, SPELT_NAMES
+from mirror_index.linking.candidates import DENSE_NAMES, MAPPED_NAMES, SPELT_NAMES
 from mirror_index.linking.deciding import EXACT_PROBABILITY, SHORT_EXACT_PROBABILITY, SHORT_KEY
 from mirror_index.linking.examples import FEWEST
 from mirror_index.linking.features import FEATURES, SCOPE_PENALTY
+from mirror_index.linking.projection import FEWEST_CONCEPTS, RANK, WORTH
+from mirror_index.linking.space import MOST_HELD, SHARE
 from mirror_index.names import name_key
 from mirror_index.records import Scope
 
@@ -32,7 +34,14 @@ def test_the_table_was_found_and_the_numbers_are_right() -> None:
     assert SHORT_KEY == 3
     assert f"`min_probability` ({LinkOptions().min_probability:g})" in DOCS
     assert f"`ambiguity_margin` ({LinkOptions().ambiguity_margin:g})" in DOCS
-    assert f"The {DENSE_NAMES} names nearest by vector and the {SPELT_NAMES} nearest by" in DOCS
+    assert f"The {MAPPED_NAMES} names nearest by vector after" in DOCS
+    assert f"the {SPELT_NAMES} nearest by character trigrams" in DOCS
+    assert f"it is the {DENSE_NAMES} nearest by plain cosine" in DOCS
+    assert f"{1 - SHARE:.1f} of the plain cosine and {SHARE:g} of the cosine after" in DOCS
+    assert f"into {RANK} dimensions" in DOCS
+    assert f"by {WORTH:g} of mean" in DOCS
+    assert f"needs {FEWEST_CONCEPTS} concepts with several names" in DOCS
+    assert f"of more than {MOST_HELD:,} names" in DOCS
     assert f"takes up to {SAMPLE:,} stored synonyms" in DOCS
     assert f"fewer than {FEWEST} names" in DOCS
     assert f"{NIL_SHARE:.0%} of what is to be linked" in DOCS

@@ -77,7 +77,11 @@ def test_other_rules_for_names_ask_for_a_fit(
         refit_when_due(collection, SILENT)
         monkeypatch.setattr(refitting, "NAME_KEY_VERSION", 999)
         refit_when_due(collection, SILENT)
-    assert fits == [1, 1]
+        assert fits == [1, 1]
+        monkeypatch.setattr(refitting, "VERSION", 999)
+        refit_when_due(collection, SILENT)
+        refit_when_due(collection, SILENT)
+    assert fits == [1, 1, 1]
 
 
 def test_what_names_no_concepts_is_never_fitted(tmp_path: Path, fits: list[int]) -> None:
