@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,7 +24,9 @@ MAPPED_NAMES = 64
 """Names near in meaning, by plain cosine, and where a map was learned."""
 
 SPELT_NAMES = 32
-_SPARE = 2  # names fetched for one that is needed, where some may be left out
+SPARE = 2
+"""Names fetched for one that is needed, where some may be left out."""
+
 _COMPARED_AT_ONCE = 64
 
 Leave = Callable[[int, IntVector], BoolVector]
@@ -55,6 +58,14 @@ class Pool:
     path: str
 
 
+class Sought(NamedTuple):
+    """Of each mention the names near in meaning and in spelling, and the path of the search."""
+
+    near: list[Near]
+    spelt: list[IntVector]
+    path: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finder:
     """Finds the candidates of mentions in one state of a collection.
@@ -74,22 +85,39 @@ class Finder:
         """The names."""
         return self.space.lexicon
 
-    def pools(self, mentions: Mentions, leave: Leave | None = None) -> list[Pool]:
+    def sought(self, mentions: Mentions, spare: int = SPARE) -> Sought:
+        """Return the names near to each mention, `spare` times as many as a pool takes.
+
+        Raises:
+            StaleLexiconError: the collection is no longer in the lexicon's state.
+        """
+        near, path = self.space.near(mentions.vectors, self._wanted * spare, self.allowed)
+        ngrams, count = self.lexicon.ngrams, SPELT_NAMES * spare
+        grams = ngrams.grams(mentions.keys)
+        spelt = [ngrams.nearest(grams, one, count, self.allowed) for one in range(len(near))]
+        return Sought(near, spelt, path)
+
+    @property
+    def _wanted(self) -> int:
+        return DENSE_NAMES if self.space.projection is None else MAPPED_NAMES
+
+    def pools(
+        self, mentions: Mentions, leave: Leave | None = None, sought: Sought | None = None
+    ) -> list[Pool]:
         """Return the candidates of each mention.
 
         Args:
             mentions: keys and vectors.
             leave: names to leave out.
+            sought: what `sought` returned for the mentions, where that is known.
 
         Raises:
             StaleLexiconError: the collection is no longer in the lexicon's state.
         """
-        wanted = DENSE_NAMES if self.space.projection is None else MAPPED_NAMES
-        spare = 1 if leave is None else _SPARE
-        near, path = self.space.near(mentions.vectors, wanted * spare, self.allowed)
+        near, spelt, path = sought or self.sought(mentions, 1 if leave is None else SPARE)
         if leave is not None:
-            near = [_first(_left(one, found, leave), wanted) for one, found in enumerate(near)]
-        spelt = self._spelt(mentions.keys, leave)
+            near = [_first(_left(one, few, leave), self._wanted) for one, few in enumerate(near)]
+            spelt = [few[~leave(one, few)][:SPELT_NAMES] for one, few in enumerate(spelt)]
         pools: list[Pool] = []
         for start in range(0, len(spelt), _COMPARED_AT_ONCE):
             some = slice(start, start + _COMPARED_AT_ONCE)
@@ -142,15 +170,6 @@ class Finder:
             if len(first) >= concepts or count > len(self.lexicon.rows):
                 places = sorted(first.tolist())
                 return [(int(found.names[at]), float(found.scores[at])) for at in places]
-
-    def _spelt(self, keys: Sequence[str], leave: Leave | None) -> list[IntVector]:
-        ngrams = self.lexicon.ngrams
-        grams = ngrams.grams(keys)
-        count = SPELT_NAMES * (1 if leave is None else _SPARE)
-        found = [ngrams.nearest(grams, one, count, self.allowed) for one in range(len(keys))]
-        if leave is None:
-            return found
-        return [names[~leave(one, names)][:SPELT_NAMES] for one, names in enumerate(found)]
 
 
 def _left(one: int, near: Near, leave: Leave) -> Near:

@@ -206,6 +206,7 @@ def _searched(finder: Finder, names: IntVector) -> Iterator[tuple[Pool, int]]:
             same: BoolVector = lexicon.concept_of[found] == lexicon.concept_of[block[one]]
             return same | same_key(one, found, block)
 
-        yield from zip(finder.pools(mentions, same_key), concepts.tolist(), strict=True)
+        sought = finder.sought(mentions)
+        yield from zip(finder.pools(mentions, same_key, sought), concepts.tolist(), strict=True)
         nothing = [-1] * len(block)
-        yield from zip(finder.pools(mentions, same_concept), nothing, strict=True)
+        yield from zip(finder.pools(mentions, same_concept, sought), nothing, strict=True)
