@@ -8,6 +8,8 @@ from itertools import islice
 
 from mirror_index.config import LinkOptions
 from mirror_index.linking.exact import ExactResult
+from mirror_index.linking.words import deny
+from mirror_index.names import name_key
 from mirror_index.records import Candidate, Link, LinkStatus, Scope
 
 EXACT_PROBABILITY = 0.95
@@ -75,7 +77,8 @@ def decide(
     Exact matches come first and share `EXACT_PROBABILITY` (less for a short key) by their scope;
     what is left over goes to the proposals. Several concepts that carry the very name are ambiguous
     whatever their scopes. Proposals that are closer to the best than the margin of `options` are
-    ambiguous together, when one of them is right with enough probability and they are few.
+    ambiguous together, when one of them is right with enough probability and they are few. A
+    proposal is not linked when it or the mention denies what the other says.
 
     Args:
         key: key of the mention.
@@ -96,6 +99,10 @@ def decide(
     group = len(named) or _close(candidates, options)
     certain = exact.certain or not named
     status, reason = _judge(candidates, group, certain, options)
+    if status is not LinkStatus.NIL and not named:
+        name = candidates[0].matched_name
+        if deny(key, name_key(name)):
+            status, reason = LinkStatus.NIL, f"either the mention or {name!r} denies the other"
     return Decision(status=status, candidates=candidates, margin=first - second, reason=reason)
 
 

@@ -46,7 +46,8 @@ _OPPOSITES = (
     ("typical", "atypical"),
 )
 _OPPOSITE_PREFIXES = (("hyper", "hypo"), ("macro", "micro"), ("tachy", "brady"), ("poly", "oligo"))
-_NEGATIONS = frozenset({"no", "not", "non", "without", "absence", "absent", "lack"})
+_DENIALS = frozenset({"no", "not", "non", "without", "never", "neither", "denies", "denied"})
+_NEGATIONS = _DENIALS | {"absence", "absent", "lack", "lacking", "missing"}
 
 
 class Pole(NamedTuple):
@@ -114,3 +115,15 @@ def pole(word: str) -> Pole | None:
 def is_negation(word: str) -> bool:
     """Whether a word says that something is not there."""
     return word in _NEGATIONS
+
+
+def deny(one: str, other: str) -> bool:
+    """Whether one of two keys denies something and the other says nothing of an absence.
+
+    "No nausea" is no nausea; "absent patella" may well be "no patella" or "aplasia of the patella".
+    """
+    words, others = set(one.split()), set(other.split())
+    denies, denied = not words.isdisjoint(_DENIALS), not others.isdisjoint(_DENIALS)
+    if denies == denied:
+        return False
+    return (others if denies else words).isdisjoint(_NEGATIONS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from mirror_index.config import LinkOptions
@@ -133,3 +135,30 @@ def test_a_margin_of_nothing_links_alone() -> None:
 def test_no_candidates_at_all() -> None:
     found = decide("some key", ExactResult(), [], OPTIONS)
     assert (found.status, found.margin) == (LinkStatus.NIL, None)
+
+
+@pytest.mark.parametrize(
+    ("mention", "name", "status"),
+    [
+        ("no nausea", "Nausea", LinkStatus.NIL),
+        ("nausea", "No nausea", LinkStatus.NIL),
+        ("non progressive ataxia", "Progressive ataxia", LinkStatus.NIL),
+        ("not progressive ataxia", "Non-progressive ataxia", LinkStatus.LINKED),
+        ("no patella", "Absent patella", LinkStatus.LINKED),
+        ("aplasia of the patella", "Absent patella", LinkStatus.LINKED),
+        ("nodular nausea", "Nausea", LinkStatus.LINKED),
+    ],
+)
+def test_what_denies_a_name_is_not_linked_to_it(
+    mention: str, name: str, status: LinkStatus
+) -> None:
+    proposal = replace(near("A", 0.9), matched_name=name)
+    found = decide(mention, ExactResult(), [proposal], OPTIONS)
+    assert found.status is status
+    assert found.candidates[0].probability == 0.9
+    assert ("denies" in found.reason) == (status is LinkStatus.NIL)
+
+
+def test_a_name_that_is_a_denial_is_found_by_itself() -> None:
+    exact = named(("A", Scope.LABEL))
+    assert decide("no nausea", exact, [], OPTIONS).status is LinkStatus.LINKED
