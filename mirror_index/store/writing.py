@@ -76,7 +76,7 @@ class WriteStore:
         except sqlite3.DatabaseError as error:
             self.connection.close()
             raise self._unwritable(error) from error
-        except CollectionError:
+        except BaseException:  # Ctrl-C, too
             self.connection.close()
             raise
 
