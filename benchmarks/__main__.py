@@ -20,6 +20,7 @@ BENCHMARKS = {
     "rrf": "rrf:run",
     "tuning.speed": "tuning_speed:run",
     "tuning.equal_quality": "tuning_speed:run_quality",
+    "tuning.gain": "tuning_gain:run",
     "tuning.variants": "tuning:run",
     "engines": "vector_engines:run",
     "quality.sts": "quality_text:run_sts",

@@ -89,6 +89,7 @@ def build_collection(
                 "tuning reads the source once more than standard input can be read",
                 remedy="Save it to a file and name that",
             )
+        _refuse_several_processes()
         if not overwrite:
             _refuse_finished(folder)
         config = tuned if isinstance(tuned, MirrorConfig) else PHRASES
@@ -113,6 +114,17 @@ def build_collection(
     )
     refit_when_due(collection, reporter)
     return collection
+
+
+def _refuse_several_processes() -> None:
+    """Several processes can tune together, but one alone builds a collection."""
+    from mirror_index.tuning.processes import launched  # torch, which tuning needs in any case
+
+    if launched():
+        raise UsageError(
+            "a launcher started several processes, and only one can build a collection",
+            remedy="Launch `tune` with several, then build with --encoder and its folder",
+        )
 
 
 def _refuse_finished(folder: Path) -> None:

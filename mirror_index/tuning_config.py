@@ -53,6 +53,8 @@ class MirrorConfig:
         checkpoint_every: steps between two saves that an interrupted run goes on from; 0 for none.
         synonyms: use pairs of names of one concept as positives as well, when the source has
             concepts.
+        mlm_steps: steps of masked language modelling on the strings before all else; the base must
+            have the head of a masked language model.
         warmup: share of the steps over which the learning rate rises; above 0 it then falls
             linearly to 0, at 0 it is constant, as published.
         synonym_pairs: at most this many pairs of names of one concept an epoch.
@@ -75,6 +77,7 @@ class MirrorConfig:
     batch_size: int = 200
     micro_batch: int | None = None
     checkpoint_every: int = 25
+    mlm_steps: int = 0
     learning_rate: float = 2e-5
     weight_decay: float = 0.01
     warmup: float = 0.0
@@ -106,7 +109,7 @@ class MirrorConfig:
             self.micro_batch,
             "Leave it out to keep whole batches",
         )
-        for name in ("weight_decay", "seed", "checkpoint_every"):
+        for name in ("weight_decay", "seed", "checkpoint_every", "mlm_steps"):
             value = getattr(self, name)
             require(value >= 0, f"{name} must not be negative", value, "Leave it out")
         require(self.strings >= 2, "strings must be at least 2", self.strings, "Try 10000")

@@ -95,9 +95,7 @@ def check_unit_rows(
             hold NaN, Inf or only zeros (the first ten row numbers are named).
     """
     array = np.asarray(matrix)
-    if array.ndim != 2 or not (
-        np.issubdtype(array.dtype, np.floating) or np.issubdtype(array.dtype, np.integer)
-    ):
+    if array.ndim != 2 or array.dtype.kind not in "fiu":
         raise MirrorIndexError(
             "vectors must be a two-dimensional array of numbers",
             value=f"shape {array.shape}, dtype {array.dtype}",
@@ -109,8 +107,8 @@ def check_unit_rows(
         )
     wide = array.astype(np.float64)
     norms = np.sqrt(np.einsum("ij,ij->i", wide, wide))
-    bad = np.flatnonzero(~np.isfinite(norms) | (norms == 0.0))
-    if bad.size:
+    if not (0.0 < norms.min(initial=1.0) and norms.max(initial=1.0) < np.inf):
+        bad = np.flatnonzero(~np.isfinite(norms) | (norms == 0.0))
         rows = ", ".join(str(int(row)) for row in bad[:10])
         raise MirrorIndexError(
             f"{bad.size} rows hold NaN, Inf or only zeros: rows {rows}",

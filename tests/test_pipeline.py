@@ -53,6 +53,16 @@ def test_a_tuned_encoder_serves_only_the_request_it_was_made_for(
         build_collection(source, tmp_path / "c", encoder=encoder, tuned=QUICK, overwrite=True)
 
 
+def test_several_processes_tune_but_do_not_build(
+    encoder: Path, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(UsageError, match="build with --encoder"):
+        build_collection(source, tmp_path / "c", encoder=encoder, tuned=QUICK)
+    assert not (tmp_path / "c").exists()
+    build_collection(source, tmp_path / "c", encoder=encoder).close()  # no tuning, no team
+
+
 def test_standard_input_cannot_be_tuned_on(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="standard input"):
         build_collection("-", tmp_path / "c", tuned=True)

@@ -63,6 +63,19 @@ def write_tiny_encoder(folder: Path, shape: str = "bert", *, seed: int = 0) -> P
     return folder
 
 
+def write_tiny_mlm(folder: Path, shape: str = "bert", *, seed: int = 0, **changes: object) -> Path:
+    """Write a masked language model, head and all, of the given model type."""
+    from transformers import AutoConfig, AutoModelForMaskedLM
+
+    torch.manual_seed(seed)
+    settings = {**_COMMON, **_SPECIAL_CONFIGS.get(shape, {}), **changes}
+    folder.mkdir(parents=True, exist_ok=True)
+    config = AutoConfig.for_model(shape, **settings)
+    AutoModelForMaskedLM.from_config(config).save_pretrained(folder)
+    tiny_tokenizer().save_pretrained(folder)
+    return folder
+
+
 def tiny_tokenizer() -> Any:
     """Return a lower-casing tokenizer with one token a character and two for a few bigrams."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors

@@ -24,6 +24,7 @@ _SETTINGS = (
     ("--batch-size", int, "Pairs a step."),
     ("--micro-batch", int, "Pairs the memory holds at once.  [default: all that fit]"),
     ("--checkpoint-every", int, "Steps between two checkpoints; 0 for none.  [default: 25]"),
+    ("--mlm-steps", int, "Steps of masked language modelling before; for raw MLMs."),
     ("--learning-rate", float, "Learning rate without synonyms."),
     ("--weight-decay", float, "Weight decay."),
     ("--warmup", float, "Share of the steps that warm up; 0 keeps the rate constant."),

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from mirror_index.config import MirrorConfig
+from mirror_index.encoding.masked import load_prediction_head
 from mirror_index.encoding.transformer import TransformerEncoder
 from mirror_index.progress import Reporter
 from mirror_index.tuning.augment import Span
-from mirror_index.tuning.checkpoint import Checkpoint, partial_folder
-from mirror_index.tuning.loop import plan, train
+from mirror_index.tuning.checkpoint import MLM_FILE, Checkpoint, partial_folder
+from mirror_index.tuning.loop import Trace, plan, train
+from mirror_index.tuning.mlm import warm_up
 from mirror_index.tuning.pairs import PairSampler
 from mirror_index.tuning.processes import Team
 from mirror_index.tuning.strings import Split
@@ -26,10 +28,15 @@ _NOT_THE_RUN = {"device", "threads", "precision", "checkpoint_every", "require_g
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """A finished training run; `tuned` is None when numbers stopped being finite."""
+    """A finished training run; `tuned` is None when numbers stopped being finite.
+
+    `mlm_losses` are those of the warm-up by masked language modelling; where that broke down,
+    `losses` are empty.
+    """
 
     tuned: TransformerEncoder | None
     losses: tuple[float, ...]
+    mlm_losses: tuple[float, ...]
     synonym_pairs: int
     identity_pairs: int
     used: Mapping[str, Any]
@@ -38,15 +45,17 @@ class Attempt:
 
 def attempt(
     base: TransformerEncoder,
+    source: str | Path | None,
     parts: Split,
     config: MirrorConfig,
     output: Path,
     team: Team,
     reporter: Reporter,
 ) -> Attempt:
-    """Train a copy of the base; its checkpoint lies beside `output`.
+    """Train a copy of the base, which came from `source`; its checkpoint lies beside `output`.
 
     Raises:
+        EncoderError: a warm-up is asked for, and the base has no head or no mask token for it.
         TuningError: what `train` raises.
         UsageError: a precision that is not for training; another run's checkpoint.
     """
@@ -61,13 +70,28 @@ def attempt(
         every=config.checkpoint_every,
         request=_request(base, parts, config, asdict(optimisation)),
     )
-    trace = train(
-        student, sampler, config, optimisation, reporter, team=team, checkpoint=checkpoint
-    )
+    warm = Trace(losses=(), finite=True)
+    if config.mlm_steps:
+        warm = warm_up(
+            student,
+            load_prediction_head(source, model),
+            parts.strings,
+            config,
+            optimisation,
+            reporter,
+            team=team,
+            checkpoint=replace(checkpoint, file=MLM_FILE),
+        )
+    trace = Trace(losses=(), finite=False)
+    if warm.finite:
+        trace = train(
+            student, sampler, config, optimisation, reporter, team=team, checkpoint=checkpoint
+        )
     tuned = TransformerEncoder(model, base.tokenizer, recipe, base.config)
     return Attempt(
         tuned=tuned if trace.finite else None,
         losses=trace.losses,
+        mlm_losses=warm.losses,
         synonym_pairs=sampler.synonym_pairs,
         identity_pairs=sampler.identity_pairs,
         used=asdict(optimisation),

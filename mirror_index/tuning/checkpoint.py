@@ -14,8 +14,11 @@ from safetensors.torch import save_file
 
 from mirror_index import durable
 from mirror_index.errors import CollectionError, TuningError, UsageError
+from mirror_index.progress import Reporter
+from mirror_index.tuning.processes import Team
 
 FILE = "checkpoint.safetensors"
+MLM_FILE = "masked-language-model.safetensors"
 FORMAT_VERSION = 1
 _WEIGHT, _STATE = "weight/", "optimiser/"
 _SHOWN = 3
@@ -37,11 +40,13 @@ class Checkpoint:
         folder: made when first needed; holds one file.
         every: steps between two saves; 0 saves nothing, yet goes on from what is there.
         request: what the run is: settings, base encoder, texts. Plain JSON values.
+        file: of this stage of the run.
     """
 
     folder: Path
     every: int
     request: Mapping[str, Any]
+    file: str = FILE
 
     def due(self, step: int) -> bool:
         """Return whether to save after so many steps."""
@@ -61,7 +66,7 @@ class Checkpoint:
             for key, value in optimiser.state.get(weight, {}).items():
                 tensors[f"{_STATE}{key}/{name}"] = value.detach().contiguous()
         about = {"format_version": FORMAT_VERSION, "request": self.request, "losses": list(losses)}
-        target = self.folder / FILE
+        target = self.folder / self.file
         beside = target.with_suffix(".writing")
         try:
             durable.make_folder(self.folder)
@@ -84,7 +89,7 @@ class Checkpoint:
             UsageError: the checkpoint is another run's.
             TuningError: it cannot be read.
         """
-        path = self.folder / FILE
+        path = self.folder / self.file
         if not path.is_file():
             return ()
         try:
@@ -102,9 +107,10 @@ class Checkpoint:
         return tuple(about["losses"])
 
     def remove(self) -> None:
-        """Remove the checkpoint, and its folder when nothing else is in it."""
-        for name in (FILE, Path(FILE).with_suffix(".writing").name):
-            durable.remove(self.folder / name)
+        """Remove the checkpoints of all stages, and their folder when nothing else is in it."""
+        for name in (FILE, MLM_FILE):
+            for path in (self.folder / name, (self.folder / name).with_suffix(".writing")):
+                durable.remove(path)
         if self.folder.is_dir() and not any(self.folder.iterdir()):
             durable.remove(self.folder)
 
@@ -120,6 +126,37 @@ class Checkpoint:
                 where=str(self.folder),
                 remedy="Run it with its own settings to finish it, or remove the folder",
             )
+
+
+def go_on(
+    checkpoint: Checkpoint | None,
+    model: torch.nn.Module,
+    optimiser: torch.optim.Optimizer,
+    steps: int,
+    *,
+    team: Team,
+    reporter: Reporter,
+) -> list[float]:
+    """Take a checkpoint up, the same one in every process; return the losses of the steps done.
+
+    Raises:
+        TuningError: it cannot be read, or the processes do not see the same one.
+        UsageError: it is another run's.
+    """
+    if checkpoint is None:
+        return []
+    losses = list(checkpoint.load(model, optimiser))
+    seen = torch.tensor([float(len(losses))], device=next(model.parameters()).device)
+    team.add_up(seen)
+    if seen.item() != team.size * len(losses):
+        raise TuningError(
+            "the processes do not see the same checkpoint",
+            where=str(checkpoint.folder),
+            remedy="Write to a folder that all machines share",
+        )
+    if losses:
+        reporter.note(f"Going on after step {len(losses)} of {steps}: {checkpoint.folder}")
+    return losses
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

@@ -15,7 +15,7 @@ from mirror_index.config import Loss, MirrorConfig, Precision
 from mirror_index.encoding.transformer import TransformerEncoder
 from mirror_index.errors import TuningError, UsageError
 from mirror_index.progress import Reporter
-from mirror_index.tuning.checkpoint import Checkpoint
+from mirror_index.tuning.checkpoint import Checkpoint, go_on
 from mirror_index.tuning.noise import drophead, dropout
 from mirror_index.tuning.objective import mirror_loss, multi_similarity_loss
 from mirror_index.tuning.pairs import Pair, PairSampler
@@ -111,7 +111,14 @@ def train(
         stack.enter_context(drophead(encoder.model, config.drophead))
         stack.callback(encoder.model.eval)
         step = _Step(encoder, sampler, config, optimisation, team)
-        losses = _losses_so_far(checkpoint, step, team, reporter, optimisation.steps)
+        losses = go_on(
+            checkpoint,
+            encoder.model,
+            step.optimiser,
+            optimisation.steps,
+            team=team,
+            reporter=reporter,
+        )
         advance = stack.enter_context(reporter.stage("tune", optimisation.steps, "steps"))
         advance(len(losses))
         try:
@@ -132,26 +139,6 @@ def train(
         bool(torch.isfinite(weights).all()) for weights in encoder.model.parameters()
     )
     return Trace(losses=tuple(losses), finite=finite)
-
-
-def _losses_so_far(
-    checkpoint: Checkpoint | None, step: _Step, team: Team, reporter: Reporter, steps: int
-) -> list[float]:
-    """Take a checkpoint up, the same one in every process."""
-    if checkpoint is None:
-        return []
-    losses = list(checkpoint.load(step.passes.encoder.model, step.optimiser))
-    seen = torch.tensor([float(len(losses))], device=step.passes.encoder.device)
-    team.add_up(seen)
-    if seen.item() != team.size * len(losses):
-        raise TuningError(
-            "the processes do not see the same checkpoint",
-            where=str(checkpoint.folder),
-            remedy="Write to a folder that all machines share",
-        )
-    if losses:
-        reporter.note(f"Going on after step {len(losses)} of {steps}: {checkpoint.folder}")
-    return losses
 
 
 class _Step:

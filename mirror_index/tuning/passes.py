@@ -84,12 +84,19 @@ class Passes:
 
     def run(self, one: Pass) -> torch.Tensor:
         """Return the (texts, dim) unit rows of a pass: the same ones every time."""
-        encoder = self.encoder
+        mask = torch.from_numpy(one.batch.mask).to(self.encoder.device)
+        return pool(self.states(one), mask, self.encoder.recipe.pooling)
+
+    def states(self, one: Pass) -> torch.Tensor:
+        """Return the (texts, length, dim) last hidden states of a pass."""
+        device = self.encoder.device
         self._noise(one.seed)
-        mask = torch.from_numpy(one.batch.mask).to(encoder.device)
-        inputs = torch.from_numpy(one.batch.ids).to(encoder.device)
-        hidden = encoder.model(input_ids=inputs, attention_mask=mask).last_hidden_state
-        return pool(hidden, mask, encoder.recipe.pooling)
+        mask = torch.from_numpy(one.batch.mask).to(device)
+        inputs = torch.from_numpy(one.batch.ids).to(device)
+        found: torch.Tensor = self.encoder.model(
+            input_ids=inputs, attention_mask=mask
+        ).last_hidden_state
+        return found
 
     def arithmetic(self) -> AbstractContextManager[object]:
         """Enter the arithmetic of training; while inside, weights are converted only once."""

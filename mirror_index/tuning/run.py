@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ from mirror_index.records import SourceItem
 from mirror_index.tuning.card import Card, compare
 from mirror_index.tuning.guard import Verdict, judge
 from mirror_index.tuning.probes import Answers, Probes, answer, make_probes, texts_of
-from mirror_index.tuning.saving import can_plot, refuse_existing, write
+from mirror_index.tuning.saving import can_plot, finite, refuse_existing, write
 from mirror_index.tuning.strings import MAX_HELD_OUT, Corpus, Split, collect, split
 from mirror_index.vectors import EncoderLike
 
@@ -82,7 +81,7 @@ def tune(
         TuningError: fewer than 16 distinct strings, too little memory, a checkpoint that cannot
             be written or read.
         NoGainError: no gain, and `config.require_gain`.
-        EncoderError: the base cannot be loaded.
+        EncoderError: the base cannot be loaded, or `config.mlm_steps` asks for a head it lacks.
     """
     from mirror_index.encoding.bulk import resolve_device  # torch: seconds
     from mirror_index.tuning.processes import device_of, team
@@ -113,7 +112,7 @@ def _tuned(
         device=config.device, precision=config.precision, threads=config.threads
     )
     base = load_encoder(encoder, settings)
-    made = attempt(base, parts, config, output, processes, reporter)
+    made = attempt(base, encoder, parts, config, output, processes, reporter)
     clock.lap("tune")
     probes = make_probes(parts, config.seed)
     before, after = _answers(base, made.tuned, probes, reporter)
@@ -148,7 +147,11 @@ def _finish(
 ) -> None:
     """Write the folder, unless a gain was required and is not there; drop the checkpoint."""
     if card.gain or not config.require_gain:
-        about = {"config": config.to_json(), "used": made.used}
+        about = {
+            "config": config.to_json(),
+            "used": made.used,
+            "mlm_losses": finite(made.mlm_losses),
+        }
         write(output, encoder, card, about, made.losses)
         if not can_plot():
             reporter.note("No card.png: matplotlib is not installed")
@@ -201,7 +204,9 @@ def _answers(
 
 
 def _broken(made: Attempt) -> Verdict:
-    reason = f"training broke down: numbers stopped being finite by step {len(made.losses)}"
+    steps = len(made.losses) or len(made.mlm_losses)
+    stage = "" if made.losses else " of the warm-up"
+    reason = f"training broke down: numbers stopped being finite by step {steps}{stage}"
     return Verdict(gain=False, reason=reason)
 
 
@@ -223,11 +228,12 @@ def _counts(corpus: Corpus, parts: Split, made: Attempt) -> dict[str, int]:
         "held_out_names": len(parts.held_names),
         "identity_pairs": made.identity_pairs,
         "synonym_pairs": made.synonym_pairs,
+        **({"mlm_steps": len(made.mlm_losses)} if made.mlm_losses else {}),
         "steps": len(made.losses),
     }
 
 
 def _first_and_last(losses: Sequence[float]) -> dict[str, float | None]:
-    """Return the ends of the loss curve; JSON knows no NaN, so that is null."""
-    ends = {"first": losses[0], "last": losses[-1]}
-    return {name: loss if math.isfinite(loss) else None for name, loss in ends.items()}
+    """Return the ends of the loss curve."""
+    curve = finite(losses) or [None]
+    return {"first": curve[0], "last": curve[-1]}

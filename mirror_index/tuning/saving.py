@@ -49,9 +49,8 @@ def write(
     try:
         folder = scratch / output.name  # made by mkdir, so that it gets the usual permissions
         encoder.save(folder)
-        curve = [loss if math.isfinite(loss) else None for loss in losses]
         _write_json(folder / "card.json", card.to_json())
-        _write_json(folder / "tuning.json", {**settings, "losses": curve})
+        _write_json(folder / "tuning.json", {**settings, "losses": finite(losses)})
         (folder / "card.txt").write_text(card.render(), encoding="utf-8")
         if can_plot():
             from mirror_index.tuning.plot import draw  # matplotlib: slow, and optional
@@ -63,6 +62,11 @@ def write(
         folder.rename(output)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def finite(losses: Sequence[float]) -> list[float | None]:
+    """Return losses as JSON can hold them: null for what is not finite."""
+    return [loss if math.isfinite(loss) else None for loss in losses]
 
 
 def can_plot() -> bool:

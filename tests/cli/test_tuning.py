@@ -11,6 +11,7 @@ import torch
 
 from mirror_index.encoding import load_encoder
 from tests.cli.conftest import Run
+from tests.tiny import write_tiny_mlm
 
 SYLLABLES = "ba ce di fo gu ha ke li mo nu pa re si to vu za".split()
 
@@ -107,6 +108,20 @@ def test_settings_reach_the_run(run: Run, workshop: Path, alike: Path, tmp_path:
     assert [path.name for path in tmp_path.iterdir()] == ["tuned"]
 
 
+def test_a_warm_up_needs_a_masked_language_model(
+    run: Run, workshop: Path, alike: Path, tmp_path: Path
+) -> None:
+    arguments = ("tune", alike, "-o", tmp_path / "tuned", *PLAIN, "--mlm-steps", 2)
+    outcome = run(*arguments, "--encoder", workshop / "encoder")
+    assert outcome.status == 1
+    assert "no head that predicts masked tokens" in outcome.err
+    assert list(tmp_path.iterdir()) == []
+    raw = write_tiny_mlm(tmp_path / "raw")
+    outcome = run(*arguments, "--encoder", raw, "--json")
+    assert outcome.status == 0, outcome.err
+    assert json.loads(outcome.out)["card"]["counts"]["mlm_steps"] == 2
+
+
 @pytest.mark.parametrize(
     ("option", "value"),
     [
@@ -114,6 +129,7 @@ def test_settings_reach_the_run(run: Run, workshop: Path, alike: Path, tmp_path:
         ("--noise", 1.5),
         ("--noise", -0.1),
         ("--checkpoint-every", -1),
+        ("--mlm-steps", -1),
         ("--mask", "letter"),
         ("--loss", "triplet"),
         ("--pooling", "padded-mean"),

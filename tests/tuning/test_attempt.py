@@ -31,7 +31,13 @@ def test_masked_tokens_are_trained_on(tiny: Tiny, phrases: list[str], tmp_path: 
     config = MirrorConfig(precision=Precision.FLOAT32, batch_size=30)
     found = {
         unit: attempt(
-            base, parts_of(phrases[:30]), replace(config, mask=unit), tmp_path / "x", ALONE, SILENT
+            base,
+            None,
+            parts_of(phrases[:30]),
+            replace(config, mask=unit),
+            tmp_path / "x",
+            ALONE,
+            SILENT,
         )
         for unit in MaskUnit
     }

@@ -49,8 +49,12 @@ def test_flags_exist() -> None:
     from mirror_index.cli.tune import command
 
     known = {flag for option in command.params for flag in (*option.opts, *option.secondary_opts)}
-    of_others = {"--nproc-per-node", "--sets", "--variants", "--seeds"}
-    assert set(re.findall(r"--[a-z][a-z-]+", TEXT)) <= known | of_others
+    launchers, benchmark = (
+        {"--nproc-per-node", "--cpu", "--num_processes"},
+        {"--sets", "--variants"},
+    )
+    others = {*launchers, *benchmark, "--seeds", "--tune"}
+    assert set(re.findall(r"--[a-z][a-z_-]+", TEXT)) <= known | others
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import socket
@@ -24,6 +25,7 @@ from mirror_index.tuning.loop import plan, train
 from mirror_index.tuning.pairs import PairSampler
 from mirror_index.tuning.processes import ALONE, Team, device_of, launched, team
 from mirror_index.tuning.strings import Split
+from tests.tiny import write_tiny_mlm
 
 Tiny = Callable[[str], Path]
 needs_gloo = pytest.mark.skipif(
@@ -38,12 +40,25 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
+def launcher(name: str) -> list[str]:
+    """Return how a program is started in two processes."""
+    if name == "torchrun":
+        start = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2"]
+        return [*start, "--master-port", str(free_port())]
+    if importlib.util.find_spec("accelerate") is None:
+        pytest.skip("accelerate is not installed")
+    start = [sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes", "2"]
+    return [*start, "--main_process_port", str(free_port())]
+
+
 @needs_gloo
 @pytest.mark.slow
+@pytest.mark.parametrize("name", ["torchrun", "accelerate"])
 def test_two_processes_give_the_loss_curve_of_one(
-    tiny: Tiny, phrases: list[str], tmp_path: Path
+    name: str, phrases: list[str], tmp_path: Path
 ) -> None:
-    """Under dropout and DropHead, with negatives from all processes."""
+    """Under dropout and DropHead, with negatives from all processes, after a warm-up of theirs."""
+    base = write_tiny_mlm(tmp_path / "base")
     source = tmp_path / "phrases.txt"
     source.write_text("\n".join(phrases) + "\n", encoding="utf-8")
     config = MirrorConfig(
@@ -56,30 +71,33 @@ def test_two_processes_give_the_loss_curve_of_one(
         learning_rate=1e-3,
         micro_batch=8,
         checkpoint_every=2,
+        mlm_steps=3,
     )
-    tune(phrases, tmp_path / "one", encoder=tiny("bert"), config=config)
-    launcher = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2"]
-    command = [*launcher, "--master-port", str(free_port()), "-m", "mirror_index", "tune"]
-    command += [str(source), "-o", str(tmp_path / "two"), "--encoder", str(tiny("bert"))]
+    tune(phrases, tmp_path / "one", encoder=base, config=config)
+    command = [*launcher(name), "-m", "mirror_index", "tune"]
+    command += [str(source), "-o", str(tmp_path / "two"), "--encoder", str(base)]
     command += (
         "--preset sentence --batch-size 60 --max-length 25 --drophead 0.1 --precision float32 "
-        "--keep --device cpu --learning-rate 1e-3 --micro-batch 8 --checkpoint-every 2 --json"
+        "--keep --device cpu --learning-rate 1e-3 --micro-batch 8 --checkpoint-every 2 "
+        "--mlm-steps 3 --json"
     ).split()
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr[-3000:]
     assert len(done.stdout.splitlines()) == 1  # one process reports
     assert json.loads(done.stdout)["kept"]
-    curves = [
-        json.loads((tmp_path / name / "tuning.json").read_text())["losses"]
-        for name in ("one", "two")
+    told = [
+        json.loads((tmp_path / folder / "tuning.json").read_text()) for folder in ("one", "two")
     ]
-    assert len(curves[0]) == 5
-    assert curves[1] == pytest.approx(curves[0], rel=1e-4)
-    one, two = (load_encoder(tmp_path / name).encode(phrases) for name in ("one", "two"))
-    base = load_encoder(tiny("bert")).encode(phrases)
-    assert np.abs(one - two).max() < 0.05 * np.abs(one - base).max()  # Adam magnifies rounding
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "phrases.txt", "two"]
+    for curve, steps in (("losses", 5), ("mlm_losses", 3)):
+        assert len(told[0][curve]) == steps
+        assert told[1][curve] == pytest.approx(told[0][curve], rel=1e-4)
+    one, two, before = (
+        load_encoder(tmp_path / folder).encode(phrases) for folder in ("one", "two", "base")
+    )
+    assert np.abs(one - two).max() < 0.05 * np.abs(one - before).max()  # Adam magnifies rounding
+    left = sorted(path.name for path in tmp_path.iterdir())
+    assert left == ["base", "one", "phrases.txt", "two"]
 
 
 @pytest.fixture
