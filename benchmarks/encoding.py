@@ -78,9 +78,7 @@ def run(quick: bool) -> Result:
     names = data.texts(data.records(data.find(data.HPO)))
     sets = {
         "HPO names": data.sample(names, sizes.names),
-        "SciFact sentences": data.sample(
-            list(data.lines(data.SENTENCES)), sizes.sentences
-        ),
+        "SciFact sentences": data.sample(list(data.lines(data.SENTENCES)), sizes.sentences),
     }
     with workspace() as folder:
         paths = _load(folder)

@@ -22,7 +22,7 @@ from benchmarks.peers import ENGINES
 from benchmarks.report import Cell, Column, Result, Table
 
 NAME = "engines"
-ROWS, QUICK_ROWS = 100_000, 5_000
+ROWS, QUICK_ROWS, MILLION = 100_000, 5_000, 1_000_000
 QUERIES = 1000
 NOISE = 0.35
 """Length of the change that makes a new vector of a stored one where there are too few."""
@@ -78,6 +78,11 @@ _NOTE = (
 def run(quick: bool) -> Result:
     """Measure the usual number of rows."""
     return measure(QUICK_ROWS if quick else ROWS, None, list(ENGINES))
+
+
+def run_million(quick: bool) -> Result:
+    """Measure a million rows, which takes more than an hour."""
+    return measure(QUICK_ROWS if quick else MILLION, None, list(ENGINES))
 
 
 def measure(
@@ -260,8 +265,7 @@ def main() -> None:
     result = measure(
         wishes.rows, wishes.vectors, wishes.engines, kept=wishes.data, resume=wishes.resume
     )
-    usual = wishes.rows == ROWS and wishes.engines == list(ENGINES)
-    name = NAME if usual else f"{NAME}.{wishes.rows}"
+    name = f"{NAME}.{wishes.rows}"
     measurement = report.Measurement(name=name, quick=False, facts=facts, result=result)
     measurement.save()
     print(report.text_of(measurement))
