@@ -211,8 +211,8 @@ class WriteStore:
     def texts_of(self, rows: Sequence[int], *, pending: bool = False) -> list[str]:
         """Return the texts of vector rows, as ordered in `rows`."""
         tables = ("pending", "texts") if pending else ("texts",)
-        sql = " UNION ALL ".join(f"SELECT text FROM {table} WHERE row = ?1" for table in tables)
-        found = (self.connection.execute(sql, (int(row),)).fetchone() for row in rows)
+        sql = " UNION ALL ".join(f"SELECT text FROM {table} WHERE row = :row" for table in tables)
+        found = (self.connection.execute(sql, {"row": int(row)}).fetchone() for row in rows)
         return [row[0] for row in found if row is not None]
 
     def vacuum(self) -> str | None:
