@@ -20,7 +20,7 @@ from mirror_index.cli.output import print_fields, print_json
     help="Share of the mentions to come that name nothing in the dictionary.",
 )
 @click.option(
-    "--sample", type=int, default=3000, show_default=True, help="Names taken as mentions."
+    "--sample", type=int, default=2000, show_default=True, help="Names taken as mentions."
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the sample.")
 @options.home

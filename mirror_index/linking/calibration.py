@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 STATE_KEY = "linking.calibration"
 NIL_SHARE = 0.2
-SAMPLE = 3000
+SAMPLE = 2000
 FEWEST_LINKED = 30
 """Held-out names above a threshold from which on its precision is more than chance."""
 
@@ -166,7 +166,7 @@ def calibrate(
     if not 0.0 <= nil_share < 1.0:
         raise UsageError("nil_share must be in [0, 1)", value=nil_share, remedy="Try 0.3")
     if sample < 1:
-        raise UsageError("sample must be at least 1", value=sample, remedy="Try 3000")
+        raise UsageError("sample must be at least 1", value=sample, remedy="Try 2000")
     if seed < 0:
         raise UsageError("seed must not be negative", value=seed, remedy="Try 0")
     calibration = _current(collection, sample, seed, nil_share)
@@ -204,7 +204,7 @@ def _calibrated(
         examples = examples.without_word_pairs()
     trial = examples.of(~examples.second).fitted(nil_share)
     judged = examples.of(examples.second).judged(trial, nil_share)
-    learnt = Translations.learn(lexicon).to_json(lexicon) if word_pairs else []
+    learnt = Translations.learn(lexicon, examples.seen).to_json(lexicon) if word_pairs else []
     return Calibration(
         model=examples.fitted(nil_share),
         calibrated=True,

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from mirror_index.linking.features import Mentions, Pairs, compare
+from mirror_index.linking.features import Compared, Mentions, Pairs, by_concept, compare
 from mirror_index.linking.lexicon import Floats, Lexicon
-from mirror_index.linking.space import Near, Space
+from mirror_index.linking.ragged import bounds_of, joined
+from mirror_index.linking.space import Cosines, Near, Space
 from mirror_index.linking.translations import Translations
 from mirror_index.vectors import BoolVector, FloatMatrix, IntVector
 
@@ -58,11 +60,11 @@ class Pool:
     path: str
 
 
-class Sought(NamedTuple):
+class _Sought(NamedTuple):
     """Of each mention the names near in meaning and in spelling, and the path of the search."""
 
-    near: list[Near]
-    spelt: list[IntVector]
+    near: Sequence[Near]
+    spelt: Sequence[IntVector]
     path: str
 
 
@@ -85,69 +87,69 @@ class Finder:
         """The names."""
         return self.space.lexicon
 
-    def sought(self, mentions: Mentions, spare: int = SPARE) -> Sought:
-        """Return the names near to each mention, `spare` times as many as a pool takes.
-
-        Raises:
-            StaleLexiconError: the collection is no longer in the lexicon's state.
-        """
-        near, path = self.space.near(mentions.vectors, self._wanted * spare, self.allowed)
-        ngrams, count = self.lexicon.ngrams, SPELT_NAMES * spare
-        grams = ngrams.grams(mentions.keys)
-        spelt = [ngrams.nearest(grams, one, count, self.allowed) for one in range(len(near))]
-        return Sought(near, spelt, path)
-
-    @property
-    def _wanted(self) -> int:
-        return DENSE_NAMES if self.space.projection is None else MAPPED_NAMES
-
-    def pools(
-        self, mentions: Mentions, leave: Leave | None = None, sought: Sought | None = None
-    ) -> list[Pool]:
+    def pools(self, mentions: Mentions, leave: Leave | None = None) -> list[Pool]:
         """Return the candidates of each mention.
 
         Args:
             mentions: keys and vectors.
             leave: names to leave out.
-            sought: what `sought` returned for the mentions, where that is known.
 
         Raises:
             StaleLexiconError: the collection is no longer in the lexicon's state.
         """
-        near, spelt, path = sought or self.sought(mentions, 1 if leave is None else SPARE)
-        if leave is not None:
-            near = [_first(_left(one, few, leave), self._wanted) for one, few in enumerate(near)]
-            spelt = [few[~leave(one, few)][:SPELT_NAMES] for one, few in enumerate(spelt)]
-        pools: list[Pool] = []
-        for start in range(0, len(spelt), _COMPARED_AT_ONCE):
+        return self.pools_without(mentions, [leave])[0]
+
+    def pools_without(self, mentions: Mentions, leaves: Sequence[Leave | None]) -> list[list[Pool]]:
+        """Return the candidates of each mention, once for each choice of names to leave out.
+
+        Names are searched and compared once for all choices.
+
+        Raises:
+            StaleLexiconError: the collection is no longer in the lexicon's state.
+        """
+        sought = self._sought(mentions, 1 if leaves == [None] else SPARE)
+        kept = [self._kept(sought, leave) for leave in leaves]
+        pools: list[list[Pool]] = [[] for _ in leaves]
+        for start in range(0, len(sought.spelt), _COMPARED_AT_ONCE):
             some = slice(start, start + _COMPARED_AT_ONCE)
             block = Mentions(mentions.keys[some], mentions.vectors[some])
-            pools += self._compared(block, near[some], spelt[some], path)
+            parts = [_Sought(one.near[some], one.spelt[some], one.path) for one in kept]
+            for mine, found in zip(pools, self._compared(block, parts), strict=True):
+                mine += found
         return pools
 
-    def _compared(
-        self, mentions: Mentions, near: Sequence[Near], spelt: Sequence[IntVector], path: str
-    ) -> list[Pool]:
-        names = [np.union1d(a.names, b) for a, b in zip(near, spelt, strict=True)]
-        counts = np.array([len(one) for one in names], dtype=np.int64)
-        pairs = Pairs(np.repeat(np.arange(len(names)), counts), np.concatenate(names))
-        cosines = self.space.cosines(mentions.vectors, pairs.mention, pairs.name)
-        found = compare(self.lexicon, self.translations, mentions, pairs, cosines.nearness)
-        gains = cosines.nearness - cosines.plain
-        bounds = np.searchsorted(found.mention, np.arange(len(names) + 1))
-        return [
-            Pool(
-                concepts=found.concept[start:end],
-                names=found.name[start:end],
-                cosines=cosines.plain[found.pair[start:end]],
-                gains=gains[found.pair[start:end]],
-                table=found.table[start:end],
-                spelt=spelt[one],
-                dense=len(near[one].names),
-                path=path,
-            )
-            for one, (start, end) in enumerate(pairwise(bounds.tolist()))
+    def _sought(self, mentions: Mentions, spare: int) -> _Sought:
+        near, path = self.space.near(mentions.vectors, self._wanted * spare, self.allowed)
+        ngrams, count = self.lexicon.ngrams, SPELT_NAMES * spare
+        return _Sought(near, ngrams.nearest(ngrams.grams(mentions.keys), count, self.allowed), path)
+
+    @property
+    def _wanted(self) -> int:
+        return DENSE_NAMES if self.space.projection is None else MAPPED_NAMES
+
+    def _kept(self, sought: _Sought, leave: Leave | None) -> _Sought:
+        if leave is None:
+            return sought
+        near = [_first(_left(one, few, leave), self._wanted) for one, few in enumerate(sought.near)]
+        spelt = [few[~leave(one, few)][:SPELT_NAMES] for one, few in enumerate(sought.spelt)]
+        return _Sought(near, spelt, sought.path)
+
+    def _compared(self, mentions: Mentions, parts: Sequence[_Sought]) -> list[list[Pool]]:
+        own = [
+            [np.union1d(a.names, b) for a, b in zip(part.near, part.spelt, strict=True)]
+            for part in parts
         ]
+        names = [reduce(np.union1d, few) for few in zip(*own, strict=True)]
+        bounds = bounds_of(names)
+        pairs = Pairs(np.repeat(np.arange(len(names)), np.diff(bounds)), joined(names))
+        cosines = self.space.cosines(mentions.vectors, pairs.mention, pairs.name)
+        compared = compare(self.lexicon, self.translations, mentions, pairs, cosines.nearness)
+        pools = []
+        for part, mine in zip(parts, own, strict=True):
+            places = map(np.searchsorted, names, mine)
+            chosen = joined([at + start for at, start in zip(places, bounds[:-1], strict=True)])
+            pools.append(_pools(by_concept(self.lexicon, compared, chosen), cosines, part))
+        return pools
 
     def further(
         self, vector: FloatMatrix, one: int, concepts: int, leave: Leave | None
@@ -170,6 +172,25 @@ class Finder:
             if len(first) >= concepts or count > len(self.lexicon.rows):
                 places = sorted(first.tolist())
                 return [(int(found.names[at]), float(found.scores[at])) for at in places]
+
+
+def _pools(found: Compared, cosines: Cosines, sought: _Sought) -> list[Pool]:
+    plain = cosines.plain[found.pair]
+    gains = cosines.nearness[found.pair] - plain
+    bounds = np.searchsorted(found.mention, np.arange(len(sought.spelt) + 1))
+    return [
+        Pool(
+            concepts=found.concept[start:end],
+            names=found.name[start:end],
+            cosines=plain[start:end],
+            gains=gains[start:end],
+            table=found.table[start:end],
+            spelt=sought.spelt[one],
+            dense=len(sought.near[one].names),
+            path=sought.path,
+        )
+        for one, (start, end) in enumerate(pairwise(bounds.tolist()))
+    ]
 
 
 def _left(one: int, near: Near, leave: Leave) -> Near:

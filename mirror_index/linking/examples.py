@@ -15,7 +15,7 @@ from mirror_index.linking.lexicon import Floats, Lexicon
 from mirror_index.linking.model import LinkModel, confidence_features, softmax
 from mirror_index.linking.projection import Projection, learn
 from mirror_index.linking.space import Space
-from mirror_index.linking.translations import Translations
+from mirror_index.linking.translations import Seen, Translations
 from mirror_index.vectors import BoolVector, IntVector
 
 if TYPE_CHECKING:
@@ -68,12 +68,14 @@ class Examples:
         concepts: number of the right concept, -1 where it was left out.
         second: True for the half of the concepts that a first fit does not see.
         projection: the map by which mentions are to be searched, None for none.
+        seen: what speaks for word pairs in the whole dictionary.
     """
 
     pools: Sequence[Pool]
     concepts: IntVector
     second: BoolVector
     projection: Projection | None
+    seen: Seen
 
     def of(self, chosen: BoolVector) -> Examples:
         """Return some of them."""
@@ -165,6 +167,7 @@ def examples_of(
     """
     half = rng.integers(0, 2, len(lexicon.concept_ids)).astype(np.bool_)
     maps = learn(collection, lexicon, half, rng)
+    seen = [Seen.of(lexicon, half == side) for side in (False, True)]
     pools: list[Pool] = []
     concepts: list[int] = []
     second: list[bool] = []
@@ -172,7 +175,7 @@ def examples_of(
         projection = None if maps is None else (maps.first if side else maps.second)
         finder = Finder(
             space=Space.of(collection, lexicon, projection),
-            translations=Translations.learn(lexicon, half != side),
+            translations=Translations.learn(lexicon, seen[not side]),
         )
         mine = names[half[lexicon.concept_of[names]] == side]
         for pool, concept in _searched(finder, mine):
@@ -185,6 +188,7 @@ def examples_of(
         concepts=np.array(concepts, dtype=np.int64),
         second=np.array(second, dtype=np.bool_),
         projection=None if maps is None else maps.whole,
+        seen=seen[0].and_of(seen[1]),
     )
 
 
@@ -206,7 +210,6 @@ def _searched(finder: Finder, names: IntVector) -> Iterator[tuple[Pool, int]]:
             same: BoolVector = lexicon.concept_of[found] == lexicon.concept_of[block[one]]
             return same | same_key(one, found, block)
 
-        sought = finder.sought(mentions)
-        yield from zip(finder.pools(mentions, same_key, sought), concepts.tolist(), strict=True)
-        nothing = [-1] * len(block)
-        yield from zip(finder.pools(mentions, same_concept, sought), nothing, strict=True)
+        known, unknown = finder.pools_without(mentions, [same_key, same_concept])
+        yield from zip(known, concepts.tolist(), strict=True)
+        yield from zip(unknown, [-1] * len(block), strict=True)

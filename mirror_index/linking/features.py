@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mirror_index.linking.lexicon import Floats, Lexicon, Words, ranges, sums
+from mirror_index.linking.lexicon import Floats, Lexicon, Words
+from mirror_index.linking.ragged import ranges, sums
 from mirror_index.linking.translations import Translations
 from mirror_index.vectors import BoolVector, FloatMatrix, IntVector
 
@@ -82,14 +83,32 @@ class _Overlap(NamedTuple):
     missing: BoolVector
 
 
+class Comparison(NamedTuple):
+    """What mentions and names have in common, pair by pair.
+
+    Attributes:
+        words: of the mentions.
+        pairs: what was compared.
+        scores: (pairs,) nearness, less the penalty of the scope.
+        ngrams: (pairs,) n-gram cosines.
+        overlap: the words they share.
+    """
+
+    words: Words
+    pairs: Pairs
+    scores: Floats
+    ngrams: Floats
+    overlap: _Overlap
+
+
 def compare(
     lexicon: Lexicon,
     translations: Translations,
     mentions: Mentions,
     pairs: Pairs,
     nearness: Floats,
-) -> Compared:
-    """Return the features of the concepts of all pairs.
+) -> Comparison:
+    """Compare the mention and the name of every pair.
 
     Args:
         lexicon: the names.
@@ -98,29 +117,48 @@ def compare(
         pairs: mentions and names, each pair once.
         nearness: (pairs,) how near their vectors are.
     """
-    ngrams = _ngram_cosines(lexicon, mentions.keys, pairs)
+    grams = lexicon.ngrams.grams(mentions.keys)
+    bounds = np.searchsorted(pairs.mention, np.arange(len(mentions.keys) + 1))
     words = lexicon.words_of(mentions.keys)
-    overlap = _overlap(lexicon, translations, words, pairs)
-    scores = nearness - SCOPE_PENALTY[lexicon.scopes[pairs.name]]
-    concepts = lexicon.concept_of[pairs.name]
-    order = np.lexsort((pairs.name, -(scores + _NGRAM_SHARE * ngrams), concepts, pairs.mention))
-    same = np.diff(pairs.mention[order], prepend=-1) == 0
+    return Comparison(
+        words=words,
+        pairs=pairs,
+        scores=nearness - SCOPE_PENALTY[lexicon.scopes[pairs.name]],
+        ngrams=lexicon.ngrams.cosines(grams, bounds, pairs.name).astype(np.float64),
+        overlap=_overlap(lexicon, translations, words, pairs),
+    )
+
+
+def by_concept(lexicon: Lexicon, compared: Comparison, chosen: IntVector) -> Compared:
+    """Return the features of the concepts of some pairs.
+
+    Args:
+        lexicon: the names.
+        compared: pairs of mentions and names.
+        chosen: places of the pairs that count, ascending.
+    """
+    words, overlap = compared.words, compared.overlap
+    mention, names = compared.pairs.mention[chosen], compared.pairs.name[chosen]
+    concepts = lexicon.concept_of[names]
+    likeness = compared.scores[chosen] + _NGRAM_SHARE * compared.ngrams[chosen]
+    order = np.lexsort((names, -likeness, concepts, mention))
+    same = np.diff(mention[order], prepend=-1) == 0
     same &= np.diff(concepts[order], prepend=-1) == 0
     starts = np.flatnonzero(~same)
-    best = order[starts]
+    best = chosen[order[starts]]
 
     def highest(values: Floats) -> Floats:
         if not len(starts):
-            return values
-        result: Floats = np.maximum.reduceat(values[order], starts)
+            return values[chosen]
+        result: Floats = np.maximum.reduceat(values[chosen[order]], starts)
         return result
 
-    one, name = pairs.mention[best], pairs.name[best]
+    one, name = compared.pairs.mention[best], compared.pairs.name[best]
     crossed = words.poles[::-1, one] & lexicon.words.poles[:, name]
     literal = highest(overlap.literal)
     columns = (
-        highest(scores),
-        highest(ngrams),
+        highest(compared.scores),
+        highest(compared.ngrams),
         overlap.differ[best],
         overlap.missing[best],
         (crossed != 0).any(axis=0),
@@ -129,20 +167,7 @@ def compare(
         highest(overlap.translated) - literal,
     )
     table = np.stack([np.asarray(column, dtype=np.float64) for column in columns], axis=1)
-    return Compared(one, concepts[best], name, best, table)
-
-
-def _ngram_cosines(lexicon: Lexicon, keys: Sequence[str], pairs: Pairs) -> Floats:
-    grams = lexicon.ngrams.grams(keys)
-    bounds = np.searchsorted(pairs.mention, np.arange(len(keys) + 1))
-    found = np.zeros(len(pairs.name), dtype=np.float64)
-    for one in range(len(keys)):
-        part = slice(grams.bounds[one], grams.bounds[one + 1])
-        mine = slice(bounds[one], bounds[one + 1])
-        found[mine] = lexicon.ngrams.cosines(
-            grams.buckets[part], grams.weights[part], pairs.name[mine]
-        )
-    return found
+    return Compared(one, lexicon.concept_of[name], name, best, table)
 
 
 class _Entries(NamedTuple):

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mirror_index.linking.ngrams import NgramIndex
+from mirror_index.linking.ragged import ranges
 from mirror_index.linking.strings import Strings
 from mirror_index.linking.words import FILLERS, fold, is_negation, is_number, pole
 from mirror_index.records import Scope
@@ -159,20 +160,6 @@ def _under(arrays: Mapping[str, Array], group: str) -> dict[str, Array]:
     return {
         name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)
     }
-
-
-def ranges(starts: IntVector, ends: IntVector) -> IntVector:
-    """Return ``[*range(starts[0], ends[0]), *range(starts[1], ends[1]), ...]``."""
-    lengths = ends - starts
-    stops = np.cumsum(lengths)
-    total = int(stops[-1]) if len(stops) else 0
-    places: IntVector = np.arange(total) + np.repeat(starts - (stops - lengths), lengths)
-    return places
-
-
-def sums(places: IntVector, values: Floats, count: int) -> Floats:
-    """Return the (count,) sums of the values at each place."""
-    return np.asarray(np.bincount(places, values, count), dtype=np.float64)
 
 
 def words_of(keys: Sequence[str], vocabulary: dict[str, int]) -> Words:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mirror_index.linking.ragged import bounds_of, joined, ranges, sums
 from mirror_index.vectors import FloatVector, IntVector
 
 BUCKETS = 1 << 20
@@ -95,24 +97,27 @@ class NgramIndex:
         return Grams(bounds, buckets, _unit(bounds, _tf(counts) * idf))
 
     def nearest(
-        self, grams: Grams, query: int, n: int, allowed: NDArray[np.bool_] | None = None
-    ) -> IntVector:
-        """Return about `n` keys nearest to one query, best first by exact cosine.
+        self, grams: Grams, n: int, allowed: NDArray[np.bool_] | None = None
+    ) -> list[IntVector]:
+        """Return about `n` keys nearest to each query, best first by exact cosine.
 
         Args:
             grams: of the queries.
-            query: which of them.
             n: keys wanted; fewer come back when fewer share an n-gram that was read.
             allowed: (size,) True for the keys that may be found; None for all.
         """
-        part = slice(grams.bounds[query], grams.bounds[query + 1])
-        buckets, weights = grams.buckets[part], grams.weights[part]
-        partial = self._partial(buckets, weights)
-        if allowed is not None:
-            partial[~allowed] = 0.0
-        names = _largest(partial, 3 * n)
-        scores = self.cosines(buckets, weights, names)
-        return names[np.lexsort((names, -scores))[:n]]
+        found = []
+        for first, last in pairwise(grams.bounds.tolist()):
+            partial = self._partial(grams.buckets[first:last], grams.weights[first:last])
+            if allowed is not None:
+                partial[~allowed] = 0.0
+            found.append(_largest(partial, 3 * n))
+        bounds = bounds_of(found)
+        scores = self.cosines(grams, bounds, joined(found))
+        return [
+            few[np.lexsort((few, -scores[first:last]))[:n]]
+            for few, (first, last) in zip(found, pairwise(bounds.tolist()), strict=True)
+        ]
 
     def _partial(self, buckets: Buckets, weights: FloatVector) -> NDArray[np.float64]:
         """Return the cosine of every key over the rarest n-grams of a query."""
@@ -129,20 +134,31 @@ class NgramIndex:
         sums = np.bincount(keys, values, minlength=self.size)
         return np.asarray(sums, dtype=np.float64)
 
-    def cosines(self, buckets: Buckets, weights: FloatVector, keys: IntVector) -> FloatVector:
-        """Return the exact cosines of one query's n-grams with some keys."""
-        if not len(keys) or not len(buckets):
-            return np.zeros(len(keys), dtype=np.float32)
-        starts, lengths = self.by_key.bounds[keys], np.diff(self.by_key.bounds)[keys]
-        ends = np.cumsum(lengths)
-        places = np.arange(ends[-1]) + np.repeat(starts - (ends - lengths), lengths)
-        order = np.argsort(buckets)
-        there = self.by_key.buckets[places]
-        at = np.minimum(np.searchsorted(buckets, there, sorter=order), len(buckets) - 1)
-        same = buckets[order[at]] == there
-        products = np.where(same, weights[order[at]] * self.by_key.weights[places], 0.0)
-        owner = np.repeat(np.arange(len(keys)), lengths)
-        return np.bincount(owner, products, minlength=len(keys)).astype(np.float32)
+    def cosines(self, grams: Grams, bounds: Bounds, keys: IntVector) -> FloatVector:
+        """Return the exact cosines of queries with some keys.
+
+        Args:
+            grams: of the queries.
+            bounds: (queries + 1,) where the keys of each query begin.
+            keys: those of all queries, one after the other.
+        """
+        weight_of = np.zeros(BUCKETS, dtype=np.float32)  # of the query at hand, in every n-gram
+        found = np.zeros(len(keys), dtype=np.float32)
+        for query, (first, last) in enumerate(pairwise(bounds.tolist())):
+            part = slice(grams.bounds[query], grams.bounds[query + 1])
+            weight_of[grams.buckets[part]] = grams.weights[part]
+            found[first:last] = self._products(weight_of, keys[first:last])
+            weight_of[grams.buckets[part]] = 0.0
+        return found
+
+    def _products(self, weight_of: FloatVector, keys: IntVector) -> NDArray[np.float64]:
+        """Return the products of one query's n-grams with those of keys."""
+        starts = self.by_key.bounds[keys]
+        ends = self.by_key.bounds[keys + 1]
+        places = ranges(starts, ends)
+        products = weight_of[self.by_key.buckets[places]] * self.by_key.weights[places]
+        owners = np.repeat(np.arange(len(keys)), ends - starts)
+        return sums(owners, products.astype(np.float64), len(keys))
 
 
 def _largest(values: NDArray[np.float64], n: int) -> IntVector:

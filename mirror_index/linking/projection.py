@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mirror_index.linking.lexicon import Floats, Lexicon, ranges
+from mirror_index.linking.lexicon import Floats, Lexicon
+from mirror_index.linking.ragged import ranges
 from mirror_index.vectors import BoolVector, FloatMatrix, IntVector
 
 if TYPE_CHECKING:
@@ -29,10 +30,10 @@ WORTH = 0.02
 
 MOST_NAMES = 60_000
 _SHRINKAGE = 0.1
-_STEPS = 200
+_STEPS = 100
 _WARM = 20
 _BATCH = 512
-_RATE = 1e-3
+_RATE = 2e-3
 _TEMPERATURE = 0.1
 _JUDGED = 400
 _LENGTHS = 2000

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,39 @@ _MOST_WORDS = 4
 _SMOOTHING = 0.5
 _LEAST = 0.05
 _MOST_PAIRS = 100_000
+
+
+class Seen(NamedTuple):
+    """How much speaks for word pairs in the names of some concepts, and for the words in all.
+
+    Attributes:
+        pairs: weight by the numbers of a word and of what stood for it.
+        words: weight by the number of the word.
+    """
+
+    pairs: dict[tuple[int, int], float]
+    words: dict[int, float]
+
+    @classmethod
+    def of(cls, lexicon: Lexicon, concepts: BoolVector | None = None) -> Seen:
+        """Count in the names of some concepts (a mask), None for all."""
+        pairs: dict[tuple[int, int], float] = defaultdict(float)
+        words: dict[int, float] = defaultdict(float)
+        for mine, theirs, weight in _differences(lexicon, concepts):
+            for word in mine:
+                words[word] += weight * len(theirs)
+                for other in theirs:
+                    pairs[word, other] += weight
+        return cls(pairs, words)
+
+    def and_of(self, other: Seen) -> Seen:
+        """Return what speaks for them here and there, in disjoint sets of concepts."""
+        pairs, words = defaultdict(float, self.pairs), defaultdict(float, self.words)
+        for pair, weight in other.pairs.items():
+            pairs[pair] += weight
+        for word, weight in other.words.items():
+            words[word] += weight
+        return Seen(pairs, words)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,20 +74,13 @@ class Translations:
     weights: Floats
 
     @classmethod
-    def learn(cls, lexicon: Lexicon, concepts: BoolVector | None = None) -> Translations:
-        """Learn them from the names of some concepts (a mask), None for all."""
-        pairs: dict[tuple[int, int], float] = defaultdict(float)
-        totals: dict[int, float] = defaultdict(float)
-        for mine, theirs, weight in _differences(lexicon, concepts):
-            for word in mine:
-                totals[word] += weight * len(theirs)
-                for other in theirs:
-                    pairs[word, other] += weight
-        count = len(pairs)
-        first = np.fromiter((word for word, _ in pairs), dtype=np.int64, count=count)
-        second = np.fromiter((other for _, other in pairs), dtype=np.int64, count=count)
-        together = np.fromiter(pairs.values(), dtype=np.float64, count=count)
-        whole = np.array([totals[word] for word in first.tolist()], dtype=np.float64)
+    def learn(cls, lexicon: Lexicon, seen: Seen) -> Translations:
+        """Keep the word pairs of a lexicon that were seen often enough."""
+        count = len(seen.pairs)
+        first = np.fromiter((word for word, _ in seen.pairs), dtype=np.int64, count=count)
+        second = np.fromiter((other for _, other in seen.pairs), dtype=np.int64, count=count)
+        together = np.fromiter(seen.pairs.values(), dtype=np.float64, count=count)
+        whole = np.array([seen.words[word] for word in first.tolist()], dtype=np.float64)
         return cls.of(lexicon, first, second, together / (whole + _SMOOTHING))
 
     @classmethod

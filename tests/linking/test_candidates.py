@@ -13,7 +13,7 @@ from mirror_index.linking.candidates import Finder, Pool
 from mirror_index.linking.features import FEATURES, SCOPE_PENALTY, Mentions
 from mirror_index.linking.lexiconfile import lexicon_of
 from mirror_index.linking.space import Space, StaleLexiconError
-from mirror_index.linking.translations import Translations
+from mirror_index.linking.translations import Seen, Translations
 from mirror_index.linking.words import fold
 from mirror_index.names import name_key
 from mirror_index.records import Concept, Name, Record, Scope
@@ -38,9 +38,10 @@ ITEMS = [
 
 def finder_of(collection: Collection, *, translated: bool = False) -> Finder:
     lexicon = lexicon_of(collection)
-    learn = Translations.learn if translated else Translations.none
     space = Space(collection=collection, lexicon=lexicon)
-    return Finder(space=space, translations=learn(lexicon))
+    if not translated:
+        return Finder(space=space, translations=Translations.none(lexicon))
+    return Finder(space=space, translations=Translations.learn(lexicon, Seen.of(lexicon)))
 
 
 def pools_of(finder: Finder, mentions: Sequence[str]) -> list[Pool]:
@@ -120,9 +121,20 @@ def test_word_pairs_count_words_that_translate_one_another(build: Build) -> None
     assert found["words"] + found["word pairs"] == pytest.approx(expected)
 
 
+def test_what_two_halves_of_the_concepts_say_is_what_all_say(build: Build) -> None:
+    names = [concept(f"P:{word}", f"renal {word}", f"kidney {word}") for word in "abcdef"]
+    lexicon = lexicon_of(build(names))
+    half = np.arange(len(lexicon.concept_ids)) % 2 == 0
+    both = Seen.of(lexicon, half).and_of(Seen.of(lexicon, ~half))
+    whole = Seen.of(lexicon)
+    assert both.pairs == pytest.approx(whole.pairs)
+    assert both.words == pytest.approx(whole.words)
+    assert Seen.of(lexicon, half) != whole
+
+
 def test_translations_survive_json_and_new_words(build: Build) -> None:
     lexicon = lexicon_of(build(ITEMS))
-    learned = Translations.learn(lexicon)
+    learned = Translations.learn(lexicon, Seen.of(lexicon))
     triples = learned.to_json(lexicon)
     again = Translations.from_json(lexicon, [*triples, ["renal", "unheard-of", 0.9]])
     assert again.words.tolist() == learned.words.tolist()
