@@ -197,19 +197,16 @@ class LeanBert:
         """Return the last hidden layer, (batch, length, dim) bfloat16."""
         batch, length = ids.shape
         rows = self.embeddings(ids).bfloat16().view(batch * length, -1)
-        blocked = None
-        if not bool(mask.all()):
-            blocked = torch.zeros(mask.shape, dtype=torch.bfloat16)
-            blocked.masked_fill_(mask == 0, torch.finfo(torch.bfloat16).min)
+        real = None if bool(mask.all()) else mask.bfloat16()
         for layer in self.layers:
-            context = self._attend(layer.query_key_value(rows), blocked, batch, length)
+            context = self._attend(layer.query_key_value(rows), real, batch, length)
             rows = layer.attention_norm(layer.attention_out(context, rows))
             rows = layer.norm(layer.down(layer.up(rows), rows))
         hidden: torch.Tensor = rows.view(batch, length, -1)
         return hidden
 
     def _attend(
-        self, projected: torch.Tensor, blocked: torch.Tensor | None, batch: int, length: int
+        self, projected: torch.Tensor, real: torch.Tensor | None, batch: int, length: int
     ) -> torch.Tensor:
         heads, head_dim = self.heads, self.head_dim
         split = projected.view(batch, length, 3, heads, head_dim).permute(2, 0, 3, 1, 4)
@@ -217,22 +214,29 @@ class LeanBert:
         scores = torch.baddbmm(
             projected.new_zeros(()), query, key.transpose(1, 2), beta=0, alpha=head_dim**-0.5
         )
-        if blocked is not None:
-            scores = scores.view(batch, heads, length, length) + blocked[:, None, None, :]
-            scores = scores.view(batch * heads, length, length)
-        context = _weighted(scores, value)
+        context = _weighted(scores, value, real)
         context = context.view(batch, heads, length, head_dim).transpose(1, 2)
         return context.reshape(batch * length, heads * head_dim)
 
 
-def _weighted(scores: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+def _weighted(scores: torch.Tensor, value: torch.Tensor, real: torch.Tensor | None) -> torch.Tensor:
     """Return ``softmax(scores) @ value``; `scores` is overwritten.
 
     Torch's bfloat16 softmax takes four times as long as its parts. It is needed only where an
     exponential could overflow or a whole row vanish.
+
+    Args:
+        scores: (batch * heads, length, length).
+        value: (batch * heads, length, head_dim).
+        real: (batch, length) 1 for tokens and 0 for padding, None where there is none.
     """
     low, high = torch.aminmax(scores)
+    by_text = scores if real is None else scores.view(len(real), -1, *scores.shape[1:])
     if max(-float(low), float(high)) > SAFE_EXPONENT:
+        if real is not None:
+            by_text.masked_fill_(real[:, None, None, :] == 0, torch.finfo(scores.dtype).min)
         return torch.bmm(torch.softmax(scores, dim=-1), value)
-    weights = scores.exp_()
-    return torch.bmm(weights, value).div_(weights.sum(dim=-1, keepdim=True))
+    scores.exp_()
+    if real is not None:
+        by_text.mul_(real[:, None, None, :])
+    return torch.bmm(scores, value).div_(scores.sum(dim=-1, keepdim=True))
