@@ -100,14 +100,16 @@ class LinkModel:
 
 DEFAULT_MODEL = LinkModel(
     ranking=(9.0, 8.0, -1.0, -1.0, -2.0, -0.5, 1.0, 0.0),
-    confidence=(6.5, 0.5, 2.5, 0.0, -0.5, -0.5, 5.0, 0.0),
+    confidence=(6.5, 0.5, 2.5, 0.0, -5.0, -5.0, 5.0, 0.0),
     bias=-9.6,
 )
 """Used without a calibration, and what calibration starts from.
 
 The ranking is rounded from fits on random parts of two dictionaries, of 3 to 200 concepts. The
 confidence leans more on shared words than those fits do, so that a name that is merely spelled a
-little alike is not taken, whatever the encoder makes of it; see docs/linking.md."""
+little alike is not taken, whatever the encoder makes of it, and more against other numbers and
+opposites, which few names of a small dictionary can teach: "vitamin B2" is not vitamin B12; see
+docs/linking.md."""
 
 
 def confidence_features(best: Floats, share: float, gain: float) -> Floats:

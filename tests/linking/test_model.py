@@ -153,3 +153,15 @@ def test_the_default_tells_names_of_small_dictionaries_from_nothing() -> None:
     assert best(0.75, 0.4, 0.4) > 0.75
     assert best(0.64, 0.3, 0.0) < 0.45
     assert LinkModel.from_json(DEFAULT_MODEL.to_json()) == DEFAULT_MODEL
+
+
+@pytest.mark.parametrize("told_apart_by", ["numbers differ", "opposites"])
+def test_the_default_takes_no_sibling_for_what_is_meant(told_apart_by: str) -> None:
+    def best(feature: float) -> float:
+        table = np.zeros((1, len(FEATURES)))
+        table[0, [0, 1, FEATURES.index("words")]] = 0.97, 0.9, 0.75
+        table[0, FEATURES.index(told_apart_by)] = feature
+        return float(DEFAULT_MODEL.probabilities(table, np.zeros(1))[0])
+
+    assert best(0.0) > 0.9
+    assert best(1.0) < 0.5
