@@ -1,13 +1,16 @@
 """Measure one engine; run in a process of its own by `vector_engines`, which reads what it prints.
 
-Its arguments are the name of the engine, the folder with the vectors, and an empty folder.
+Its arguments are the name of the engine, the folder with the vectors, an empty folder, and the
+seconds after which it stops building if it has a limit.
 """
 
 from __future__ import annotations
 
 import json
+import signal
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,14 +28,35 @@ FILTERS = {"1%": 1, "10%": 10}
 
 def main() -> None:
     name, data, folder = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
+    if len(sys.argv) > 4:
+        signal.alarm(int(sys.argv[4]))  # ends the process, also within a call of a library
     base = np.load(data / "base.npy", mmap_mode="r")
     queries = np.load(data / "queries.npy")
     truth = {key: np.load(data / f"truth-{key}.npy") for key in ("all", *FILTERS)}
     engine = ENGINES[name](folder, base.shape[1])
+    figures = built(engine, base)
+    signal.alarm(0)
+    settings = sweep(engine, queries, truth["all"])
+    figures |= searched(engine, queries, truth, settings)
+    figures |= added(engine, np.load(data / "added.npy"), len(base), queries, settings)
+    print(json.dumps(figures))
+
+
+def built(engine: Engine, base: Matrix) -> dict[str, Any]:
+    """Build the index; return what that took."""
     started = time.perf_counter()
     engine.build(np.asarray(base))
-    figures: dict[str, Any] = {"build_s": time.perf_counter() - started, "bytes": _size(folder)}
-    settings = _sweep(engine, queries, truth["all"])
+    return {"build_s": time.perf_counter() - started, "bytes": _size(engine.folder)}
+
+
+def searched(
+    engine: Engine,
+    queries: Matrix,
+    truth: Mapping[str, Ids],
+    settings: Mapping[float, Reached | None],
+) -> dict[str, Any]:
+    """Return the times of searches, of the same ones of the index alone, and filtered."""
+    figures: dict[str, Any] = {}
     figures["at"] = {
         way: {str(goal): _timed(search, queries, at) for goal, at in settings.items()}
         for way, search in engine.ways().items()
@@ -47,13 +71,24 @@ def main() -> None:
             }
             for way, search in engine.ways().items()
         }
+    return figures
+
+
+def added(
+    engine: Engine,
+    more: Matrix,
+    first: int,
+    queries: Matrix,
+    settings: Mapping[float, Reached | None],
+) -> dict[str, Any]:
+    """Return the time of an add, and of searches after it."""
     started = time.perf_counter()
-    engine.add(np.load(data / "added.npy"), len(base))
-    figures["add_s"] = time.perf_counter() - started
-    figures["after_add"] = {
+    engine.add(more, first)
+    seconds = time.perf_counter() - started
+    after = {
         way: _timed(search, queries, settings[RECALLS[0]]) for way, search in engine.ways().items()
     }
-    print(json.dumps(figures))
+    return {"add_s": seconds, "after_add": after}
 
 
 class Reached(NamedTuple):
@@ -72,7 +107,7 @@ def recall(found: Ids, truth: Ids) -> float:
     return float(np.mean(shares))
 
 
-def _sweep(engine: Engine, queries: Matrix, truth: Ids) -> dict[float, Reached | None]:
+def sweep(engine: Engine, queries: Matrix, truth: Ids) -> dict[float, Reached | None]:
     """Return the least setting that reaches each recall, None where none does."""
     reached: dict[float, Reached | None] = dict.fromkeys(RECALLS)
     for setting in engine.settings():

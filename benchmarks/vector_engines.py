@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import signal
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -27,6 +28,7 @@ QUERIES = 1000
 NOISE = 0.35
 """Length of the change that makes a new vector of a stored one where there are too few."""
 
+_STOPPED = "building stopped"
 _LAST = f"truth-{list(FILTERS)[-1]}.npy"
 
 _COST = (
@@ -71,7 +73,10 @@ _NOTE = (
     "passing rows worked out beforehand. Peak memory is the largest resident set, the given "
     "vectors included. After the add, searches are single, at the same setting. The last table "
     "has how many times as long the same searches of the same graph take in mirror-index as in "
-    "FAISS alone, in turns, the median."
+    "FAISS alone, in turns, the median. What is added to LanceDB waits beside its index, as its "
+    "index_stats says, is compared row by row, and is not synced to the disk; mirror-index "
+    "compares it too, until a fifth of the rows are new, and syncs seven times; the libraries "
+    "write their whole index anew, unsynced."
 )
 
 
@@ -92,6 +97,7 @@ def measure(
     *,
     kept: Path | None = None,
     resume: bool = False,
+    minutes: int | None = None,
 ) -> Result:
     """Measure engines over `rows` vectors, of a .npy file or encoded now.
 
@@ -101,6 +107,7 @@ def measure(
         names: of `ENGINES`.
         kept: a folder for the prepared vectors, which are taken from it if they are there.
         resume: take the figures of engines that were measured before.
+        minutes: an engine that takes longer to build is stopped, and the table says so.
     """
     figures: dict[str, Any] = {}
     missing: list[str] = []
@@ -113,7 +120,10 @@ def measure(
             if importlib.util.find_spec(ENGINES[name].module) is None:
                 missing.append(f"{name} ({ENGINES[name].module} is not installed)")
                 continue
-            figures[name] = _figures(name, folder, rows, resume=resume)
+            step = harness.OUT / "steps" / f"engines.{rows}.{name.replace(' ', '-')}.json"
+            figures[name] = _figures(name, folder, step if resume else None, minutes)
+            if figures[name].get("failed", _STOPPED).startswith(_STOPPED):
+                harness.write_json(step, figures[name])
             missing += [f"{name} ({figures[name]['failed']})"] if "failed" in figures[name] else []
     return Result(
         title=f"{rows:,} vectors beside other engines",
@@ -136,25 +146,26 @@ def measure(
     )
 
 
-def _figures(name: str, folder: Path, rows: int, *, resume: bool) -> dict[str, Any]:
-    """Measure an engine, or take what was measured before; both are kept apart from the rest."""
-    path = harness.OUT / "steps" / f"engines.{rows}.{name.replace(' ', '-')}.json"
-    if resume and path.is_file():
-        kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return kept
+def _figures(name: str, folder: Path, step: Path | None, minutes: int | None) -> dict[str, Any]:
+    """Measure an engine, or take what was measured before unless that failed."""
+    if step is not None and step.is_file():
+        kept: dict[str, Any] = json.loads(step.read_text(encoding="utf-8"))
+        if kept.get("failed", _STOPPED).startswith(_STOPPED):
+            return kept
     harness.say(f"  {name} ...")
-    found = _measured(name, folder)
-    if "failed" not in found:
-        harness.write_json(path, found)
-    return found
+    return _measured(name, folder, minutes)
 
 
-def _measured(name: str, data_folder: Path) -> dict[str, Any]:
+def _measured(name: str, data_folder: Path, minutes: int | None) -> dict[str, Any]:
     with harness.workspace() as folder:
-        command = [sys.executable, "-m", "benchmarks.engine_worker", name, data_folder, folder]
+        arguments = [name, data_folder, folder, *([] if minutes is None else [f"{minutes * 60}"])]
         try:
-            done = harness.run_process(command)
+            done = harness.run_process(
+                [sys.executable, "-m", "benchmarks.engine_worker", *arguments]
+            )
         except RuntimeError as error:
+            if str(error).startswith(f"exit status {-signal.SIGALRM} "):
+                return {"failed": f"{_STOPPED} after {minutes} minutes"}
             return {"failed": str(error).strip().splitlines()[-1]}
     figures: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
     return {**figures, "peak": done.peak_bytes}
@@ -259,11 +270,17 @@ def main() -> None:
     parser.add_argument("--engines", nargs="*", default=list(ENGINES), metavar="NAME")
     parser.add_argument("--data", type=Path, help="folder to keep the prepared vectors in")
     parser.add_argument("--resume", action="store_true", help="keep what was measured before")
+    parser.add_argument("--minutes", type=int, help="longest that an engine may build")
     wishes = parser.parse_args()
     harness.limit_cores()
     facts = harness.environment()
     result = measure(
-        wishes.rows, wishes.vectors, wishes.engines, kept=wishes.data, resume=wishes.resume
+        wishes.rows,
+        wishes.vectors,
+        wishes.engines,
+        kept=wishes.data,
+        resume=wishes.resume,
+        minutes=wishes.minutes,
     )
     name = f"{NAME}.{wishes.rows}"
     measurement = report.Measurement(name=name, quick=False, facts=facts, result=result)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
@@ -68,16 +69,30 @@ class NpyWriter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if kind is None:
-            self._write_header()
-        self._vectors.close()
-        self._names.close()
-        for path in (self.ids, self.output):
+        with ExitStack() as undo:
+            undo.callback(self._give_up)
             if kind is None:
-                durable.sync_file(self._part(path))
-                durable.rename(self._part(path), path)
-            else:
-                self._part(path).unlink()
+                self._finish()
+                undo.pop_all()
+
+    def _finish(self) -> None:
+        self._write_header()
+        for file in (self._vectors, self._names):
+            file.close()  # a full disk may be met only here
+        for path in (self.ids, self.output):
+            durable.sync_file(self._part(path))
+        durable.rename(self._part(self.ids), self.ids)
+        try:
+            durable.rename(self._part(self.output), self.output)
+        except BaseException:
+            self.ids.unlink()
+            raise
+
+    def _give_up(self) -> None:
+        for file, path in ((self._vectors, self.output), (self._names, self.ids)):
+            with suppress(OSError):  # what is left in its buffer may not fit on the disk
+                file.close()
+            self._part(path).unlink(missing_ok=True)
 
     def _write_header(self) -> None:
         shape = f"({self.rows}, {self.dim})"

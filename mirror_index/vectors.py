@@ -6,6 +6,7 @@ product, i.e. the cosine, and higher is better.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,7 +106,14 @@ def check_unit_rows(
         raise MirrorIndexError(
             f"vectors have {array.shape[1]} columns, expected {dim}", where=where
         )
+    alone = len(array) == 1 and array.dtype.char == "f"  # squares of float64 may overflow
+    one = _unit_row(array[0]) if alone else None
+    if one is not None:
+        return one
     wide = array.astype(np.float64)
+    if array.dtype.char != "f" and array.size:  # squares of large or tiny numbers leave float64
+        largest = np.abs(wide).max(axis=1, keepdims=True)
+        wide /= np.where(np.isfinite(largest) & (largest > 0.0), largest, 1.0)
     norms = np.sqrt(np.einsum("ij,ij->i", wide, wide))
     if not (0.0 < norms.min(initial=1.0) and norms.max(initial=1.0) < np.inf):
         bad = np.flatnonzero(~np.isfinite(norms) | (norms == 0.0))
@@ -116,3 +124,13 @@ def check_unit_rows(
             remedy="Remove or re-encode these rows",
         )
     return np.ascontiguousarray(wide / norms[:, None], dtype=np.float32)
+
+
+def _unit_row(row: FloatVector) -> FloatMatrix | None:
+    """Return a row as a matrix of one, None where it has no length; a query pays for every call."""
+    wide = row.astype(np.float64)
+    length = math.sqrt(wide.dot(wide))
+    if not 0.0 < length < math.inf:
+        return None
+    wide /= length
+    return wide.astype(np.float32)[None]

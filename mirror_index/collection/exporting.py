@@ -166,10 +166,12 @@ class _Export:
         generation, count = self._generation, 0
         with ExitStack() as stack:
             rows_of = self._mapped(vectors)
-            table = stack.enter_context(self._writer(output, columns))
+            stack.push(lambda kind, *_: None if kind is None else output.unlink(missing_ok=True))
             matrix = None
             if vectors is not None:
                 matrix = stack.enter_context(NpyWriter(vectors, generation.dim))
+            # The table is finished first: vectors that then do not fit take it along.
+            table = stack.enter_context(self._writer(output, columns))
             advance = stack.enter_context(
                 reporter.stage("export", generation.live_records, "records")
             )

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mirror_index.collection.view import View
+from mirror_index.errors import UsageError
 from mirror_index.index.exact import Answer, Ranked, exact_search
 from mirror_index.store.concepts import KeyedName, keyed_names
 from mirror_index.vectors import FloatMatrix, IntVector
 
 if TYPE_CHECKING:
-    from mirror_index.index.approximate import Plain
+    from mirror_index.index.plain import Plain
 
 FILTER_EXACT_ROWS = 20_000
 """Up to this many rows that pass a filter, all are compared."""
+
+MOST_ANSWERS = 1 << 28
+"""Answers of one `Collection.nearest`, 12 bytes each."""
 
 _NO_SCORE = -2.0  # below every cosine
 
@@ -101,13 +106,22 @@ def nearest_rows(
     view: View, vectors: FloatMatrix, k: int, allowed: IntVector | None, *, exact: bool
 ) -> NearestRows:
     """Return what `dense` finds as arrays of `k` columns, those without a text filled up."""
-    plain = _plain(view, vectors, k, allowed) if not exact and not _few(allowed) else None
-    if plain is not None and not plain.unsure.any():
-        return _found(view, plain.rows, plain.scores, {"candidates"})
+    plain = None if exact or _few(allowed) else _plain(view, vectors, k, allowed)
+    if plain is not None and plain.unsure is None:  # nothing that a query need not pay for
+        number = view.generation.number
+        return NearestRows(
+            rows=plain.rows, scores=plain.scores, generation=number, path="candidates"
+        )
+    if len(vectors) * k > MOST_ANSWERS:
+        raise UsageError(
+            f"{len(vectors)} queries with k={k:,} are more than {MOST_ANSWERS:,} answers",
+            value=k,
+            remedy="Lower k, or ask some queries at a time",
+        )
     rows = np.full((len(vectors), k), -1, dtype=np.int64)
     scores = np.full((len(vectors), k), _NO_SCORE, dtype=np.float32)
     paths, waiting = set(), np.arange(len(vectors))
-    if plain is not None:
+    if plain is not None and plain.unsure is not None:
         sure, waiting = ~plain.unsure, np.flatnonzero(plain.unsure)
         rows[sure], scores[sure] = plain.rows[sure], plain.scores[sure]
         paths = {"candidates"} if sure.any() else set()
@@ -121,11 +135,16 @@ def nearest_rows(
 
 
 def _plain(view: View, vectors: FloatMatrix, k: int, allowed: IntVector | None) -> Plain | None:
-    if view.ann is None:
-        return None
-    from mirror_index.index.approximate import plain_search  # loads faiss
+    index = view.ann
+    return None if index is None else _plain_search()(vectors, view.vectors, index, k, allowed)
 
-    return plain_search(vectors, view.vectors, view.ann, k, allowed)
+
+@cache
+def _plain_search() -> Callable[..., Plain | None]:
+    """Import once, for a query feels even the look-up of a module; it loads faiss."""
+    from mirror_index.index.plain import plain_search
+
+    return plain_search
 
 
 def _found(view: View, rows: IntVector, scores: FloatMatrix, paths: set[str]) -> NearestRows:

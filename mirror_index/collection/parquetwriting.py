@@ -35,7 +35,11 @@ class ParquetWriter(WholeFile):
         types = {column: _type_of(kinds.get(column, set())) for column in columns}
         self._texts = {column for column, kind in types.items() if kind == pa.string()}
         self._schema = pa.schema(list(types.items()))
-        self._writer = pq.ParquetWriter(self._part, self._schema)
+        try:
+            self._writer = pq.ParquetWriter(self._part, self._schema)
+        except OSError:
+            self._part.unlink(missing_ok=True)
+            raise
 
     def append(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Write a row group."""

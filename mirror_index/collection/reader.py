@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,7 @@ from mirror_index.collection.view import View
 from mirror_index.config import SearchOptions
 from mirror_index.errors import CollectionError, UsageError
 from mirror_index.names import NAME_KEY_VERSION
-from mirror_index.records import Concept, Hit, Record, Rejected, normalise_text
+from mirror_index.records import Concept, Hit, Record, Rejected, normalise_text, several
 from mirror_index.store import concepts as stored_concepts
 from mirror_index.store.concepts import StoredName
 from mirror_index.store.expanding import stored_records
@@ -58,15 +59,15 @@ class CollectionReader(OpenCollection):
         Raises:
             FilterError: `options.where` is not a filter over this collection.
             EncoderMismatchError: the encoder is not the collection's.
+            UsageError: one query instead of a list.
         """
-        cleaned = [normalise_text(valid_unicode(query)) for query in queries]
+        cleaned = [normalise_text(valid_unicode(query)) for query in several(queries)]
         distinct = [query for query in dict.fromkeys(cleaned) if query]
         vectors = self.encode(distinct) if distinct else None
-        with self._reading() as view:
-            search = Search(view, options)
-            if vectors is None:
-                return [[] for _ in queries]
-            answers = dict(zip(distinct, search.run(vectors, distinct), strict=True))
+        found = self._answered(
+            lambda view: _hits(view, vectors, options, distinct), briefly=_brief(options)
+        )
+        answers = dict(zip(distinct, found, strict=True))
         return [
             [hit if hit.query == query else replace(hit, query=query) for hit in answers[clean]]
             if clean
@@ -94,16 +95,10 @@ class CollectionReader(OpenCollection):
         """
         if queries is None and options.hybrid:
             raise UsageError("a hybrid search needs the query texts", remedy="Pass queries")
-        with self._reading() as view:
-            unit = check_unit_rows(vectors, dim=view.generation.dim, where="query vectors")
-            texts = (
-                [""] * len(unit) if queries is None else [valid_unicode(query) for query in queries]
-            )
-            if len(texts) != len(unit):
-                raise UsageError(
-                    f"{len(texts)} query texts for {len(unit)} vectors", remedy="Pass one for each"
-                )
-            return Search(view, options).run(unit, texts)
+        texts = None if queries is None else [valid_unicode(query) for query in queries]
+        return self._answered(
+            lambda view: _hits_of(view, vectors, options, texts), briefly=_brief(options)
+        )
 
     def nearest(
         self,
@@ -126,14 +121,15 @@ class CollectionReader(OpenCollection):
 
         Raises:
             MirrorIndexError: rows with NaN, Inf or only zeros, or of another dimension.
-            UsageError: `k` is below 1.
+            UsageError: `k` is below 1, or there would be more than 2^28 answers.
             FilterError: `where` is not a filter over this collection.
         """
-        options = SearchOptions(k=k, where=where, exact=exact)
-        with self._lock:
-            newest = self._newest() if where is None else None
-            if newest is not None and newest.knows_live:
-                return _nearest(newest, vectors, options)
+        options = _options(k, where, exact)
+        if where is None:
+            with self._lock:  # nothing is read of the database
+                newest = self._newest()
+                if newest is not None and newest.knows_live:
+                    return _nearest(newest, vectors, options)
         with self._reading() as view:
             return _nearest(view, vectors, options)
 
@@ -219,6 +215,11 @@ class CollectionReader(OpenCollection):
         with self._reading() as view:
             return stored_concepts.concepts_by_id(view.store.connection, ids)
 
+    def id_prefixes(self) -> set[str]:
+        """Return what stands before the first colon of the ids and alternative ids of concepts."""
+        with self._reading() as view:
+            return stored_concepts.id_prefixes(view.store.connection)
+
     def vectors_of(self, rows: Sequence[int] | IntVector) -> FloatMatrix:
         """Return (len(rows), dim) copies of stored vectors, e.g. those of `StoredName.row`.
 
@@ -257,6 +258,36 @@ class CollectionReader(OpenCollection):
 
         with self._reading() as view:
             return audit(view, limit)
+
+
+def _brief(options: SearchOptions) -> bool:
+    """Say whether a search reads nothing of the database but the records it found."""
+    return options.where is None and not options.hybrid
+
+
+def _hits(
+    view: View, vectors: FloatMatrix | None, options: SearchOptions, queries: Sequence[str]
+) -> list[list[Hit]]:
+    search = Search(view, options)  # a filter is checked also where there is no query
+    return [] if vectors is None else search.run(vectors, queries)
+
+
+def _hits_of(
+    view: View, vectors: FloatMatrix, options: SearchOptions, queries: Sequence[str] | None
+) -> list[list[Hit]]:
+    unit = check_unit_rows(vectors, dim=view.generation.dim, where="query vectors")
+    texts = [""] * len(unit) if queries is None else queries
+    if len(texts) != len(unit):
+        raise UsageError(
+            f"{len(texts)} query texts for {len(unit)} vectors", remedy="Pass one for each"
+        )
+    return _hits(view, unit, options, texts)
+
+
+@lru_cache(maxsize=64, typed=True)
+def _options(k: int, where: str | None, exact: bool) -> SearchOptions:
+    """Return options that were checked; programs ask the same way again and again."""
+    return SearchOptions(k=k, where=where, exact=exact)
 
 
 def _nearest(view: View, vectors: FloatMatrix, options: SearchOptions) -> NearestRows:

@@ -23,8 +23,6 @@ from mirror_index.store.trigrams import spelling_hits
 from mirror_index.store.words import word_hits
 from mirror_index.vectors import BoolVector, FloatMatrix
 
-_decode = json.JSONDecoder().raw_decode  # what was stored has no white space around it
-
 
 class FoundText(NamedTuple):
     """A text that was found: its place in the order, row, exact cosine, rank in each leg.
@@ -124,6 +122,7 @@ class Search:
             for record in self._records_of(text.row):
                 shown.append((last, record[1], record, text))
         shown.sort()
+        metadata = _decode_all([record[3] for _, _, record, _ in shown[:k]])
         return [
             Hit(
                 query=query,
@@ -131,13 +130,13 @@ class Search:
                 id=id_,
                 text=shown_text,
                 score=text.score,
-                metadata=_decode(metadata)[0],
+                metadata=metadata[rank - 1],
                 path=text.path or found.path,
                 concept_id=concept_id,
                 scope=None if scope is None else stored_scope(scope),
                 legs=text.legs,
             )
-            for rank, (_, id_, (_, _, shown_text, metadata, concept_id, scope), text) in enumerate(
+            for rank, (_, id_, (_, _, shown_text, _, concept_id, scope), text) in enumerate(
                 shown[:k], 1
             )
         ]
@@ -160,6 +159,14 @@ class Search:
                 self._view.store.connection, row, self._limit, self._predicate
             )
         return self._cache[row]
+
+
+def _decode_all(documents: Sequence[str]) -> list[Any]:
+    """Decode stored metadata, all at once."""
+    found: list[Any] = json.loads(f"[{','.join(documents)}]")
+    if len(found) != len(documents):
+        found = [json.loads(document) for document in documents]  # one of them is none: it is told
+    return found
 
 
 def _scores(ranked: Ranked) -> dict[int, float]:

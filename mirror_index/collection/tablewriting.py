@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TextIO
@@ -38,12 +38,13 @@ class WholeFile(ABC):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if kind is not None:
-            self._give_up()
-            return
-        self._close()
-        durable.sync_file(self._part)
-        durable.rename(self._part, self._output)
+        with ExitStack() as undo:
+            undo.callback(self._give_up)
+            if kind is None:
+                self._close()  # a full disk may be met only here
+                durable.sync_file(self._part)
+                durable.rename(self._part, self._output)
+                undo.pop_all()
 
     def _give_up(self) -> None:
         with suppress(OSError):  # what is left in its buffer may not fit on the disk

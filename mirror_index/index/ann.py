@@ -54,6 +54,13 @@ class Nearby(NamedTuple):
     rows: IntVector
 
 
+class _Plan(NamedTuple):
+    """How many rows a search asks FAISS for, and the parameters of it."""
+
+    fetched: int
+    parameters: Any
+
+
 class AnnIndex:
     """A FAISS index with the breadth its searches use.
 
@@ -67,6 +74,7 @@ class AnnIndex:
         self.parameters = dict(parameters)
         self._selection: tuple[IntVector, BoolVector, Any] | None = None
         self._plain_search: dict[int, Any] = {}
+        self._plans: dict[tuple[int, int, int], _Plan] = {}
 
     @classmethod
     def load(cls, path: Path, parameters: Mapping[str, Any]) -> AnnIndex:
@@ -201,9 +209,12 @@ class AnnIndex:
         self, queries: FloatMatrix, depth: int, allowed: IntVector | None, *, widen: float = 1.0
     ) -> Nearby:
         """Ask FAISS for candidates; see `candidates`."""
-        selector = None if allowed is None else self._select(allowed)[1]
-        count = min(round(self.fetch(depth) * widen), max(1, self.rows))
-        parameters = self._search_parameters(selector, round(self.breadth(depth) * widen))
+        if allowed is None and widen == 1.0:
+            count, parameters = self._plan(depth)
+        else:
+            selector = None if allowed is None else self._select(allowed)[1]
+            count = min(round(self.fetch(depth) * widen), max(1, self.rows))
+            parameters = self._search_parameters(selector, round(self.breadth(depth) * widen))
         if len(queries) > 1 or self.knob == "efSearch":  # a graph takes a thread a query by itself
             return Nearby(*self._index.search(queries, count, params=parameters))
         with _one_thread():
@@ -233,6 +244,16 @@ class AnnIndex:
         if value not in self._plain_search:
             self._plain_search[value] = search_parameters(self._index, None, value)
         return self._plain_search[value]
+
+    def _plan(self, depth: int) -> _Plan:
+        """Return how to look for `depth` of all rows; the same until the parameters change."""
+        key = (depth, int(self.parameters.get("value", 0)), int(self.parameters.get("fetch", 0)))
+        plan = self._plans.get(key)
+        if plan is None:
+            count = min(self.fetch(depth), max(1, self.rows))
+            plan = _Plan(count, self._search_parameters(None, self.breadth(depth)))
+            self._plans[key] = plan
+        return plan
 
     def _select(self, allowed: IntVector) -> tuple[BoolVector, Any]:
         """Return the allowed rows as a mask and for FAISS; kept, for filters are used again."""

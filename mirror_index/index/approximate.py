@@ -2,35 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from mirror_index.index.ann import AnnIndex, Nearby, Proposed
+from mirror_index.index.ann import AnnIndex, Proposed
 from mirror_index.index.exact import Answer, Ranked, cut, exact_search, nearest, rank_all
-from mirror_index.index.halves import later_rows
-from mirror_index.vectors import BoolVector, FloatMatrix, IntVector, UnitRows
+from mirror_index.index.plain import quick_answer
+from mirror_index.index.tails import FEW_ROWS, Tail, least_breadth, tail_of
+from mirror_index.vectors import FloatMatrix, IntVector, UnitRows
 
 _WIDENINGS = (1, 4, 16)
-_MOST_BREADTH = 32.0
-_GRAPH_POWER = 0.62
-_LISTS_POWER = 0.18
-_FEW_ROWS = 256
-"""Up to so many matching rows, comparing with all of them costs less than any index."""
 _EXACT_FACTOR = 4
-_ONE = np.float32(1.0)
-_NO_SCORE = -2.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Tail:
-    """Per query the best of the rows that the index lacks, and how many of these are allowed."""
-
-    ranked: Sequence[Ranked]
-    found: int
 
 
 def approximate_search(
@@ -57,8 +40,12 @@ def approximate_search(
         allowed: ascending row numbers that may be found; None for all.
         prefix: False saves a search where nobody compares answers of different k.
     """
-    search = _Search(queries, vectors, index, allowed)
     first, *deeper = index.depths(k)
+    if len(queries) == 1 and not deeper:
+        quick = quick_answer(queries, vectors, index, k, allowed)
+        if quick is not None:
+            return [quick]
+    search = _Search(queries, vectors, index, allowed)
     if deeper and not prefix:
         return search.answers(deeper[0], k)
     if not deeper:
@@ -67,58 +54,6 @@ def approximate_search(
     for depth in deeper:
         found = search.continued(found, search.answers(depth, None), first, depth)
     return [Answer(ranked=cut(one.ranked, k), path=one.path) for one in found]
-
-
-class Plain(NamedTuple):
-    """(q, k) rows, best first, equal scores by row, and their cosines as the index gives them.
-
-    `unsure` says for which of the queries that is not enough.
-    """
-
-    rows: IntVector
-    scores: FloatMatrix
-    unsure: BoolVector
-
-
-def plain_search(
-    queries: FloatMatrix,
-    vectors: UnitRows,
-    index: AnnIndex,
-    k: int,
-    allowed: IntVector | None = None,
-) -> Plain | None:
-    """Return what `approximate_search` does, as FAISS scored it, or None where that will not do.
-
-    It does where FAISS holds the rows as they are stored: its float32 cosines are right to 1e-6.
-    A query is left unsure when it gets too few rows, or one past these may tie with the k-th.
-
-    Args:
-        queries: (q, dim) float32 unit rows.
-        vectors: (n, dim) unit rows; the index holds the first of them.
-        index: the approximate index.
-        k: rows wanted.
-        allowed: ascending row numbers that may be found; None for all.
-    """
-    depth, *deeper = index.depths(k)
-    matching = len(vectors) if allowed is None else len(allowed)
-    whole = index.faithful and index.selects and isinstance(vectors, np.ndarray)
-    if deeper or not whole or matching <= max(_FEW_ROWS, depth):
-        return None
-    scores, rows = index.nearby(queries, depth, allowed, widen=_least_breadth(index, allowed))
-    if rows.shape[1] <= k:
-        return None
-    unsure = rows.view(np.uint64).max(axis=1) >= index.rows  # -1 is a large number, too
-    last = scores[:, -1]
-    if index.rows < len(vectors):
-        scores, rows = _with_tail(Nearby(scores, rows), queries, vectors, index.rows, k, allowed)
-    unordered = (scores[:, :k] <= scores[:, 1 : k + 1]).any(axis=1)
-    if unordered.any():
-        unsure |= unordered & (scores[:, k - 1] <= last)
-        for query in np.flatnonzero(unordered & ~unsure):
-            order = np.lexsort((rows[query], -scores[query]))
-            rows[query], scores[query] = rows[query][order], scores[query][order]
-    best = np.ascontiguousarray(rows[:, :k])
-    return Plain(best, np.minimum(scores[:, :k], _ONE), unsure)
 
 
 class _Search:
@@ -138,11 +73,11 @@ class _Search:
         queries, index, k = self._queries, self._index, keep or depth
         found: dict[int, Answer] = {}
         waiting = list(range(len(queries)))
-        if self._matching <= _FEW_ROWS:
+        if self._matching <= FEW_ROWS:
             return self._exact(waiting, k)
-        tail = _tail(queries, self._vectors, index.rows, depth, self._allowed)
+        tail = tail_of(queries, self._vectors, index.rows, depth, self._allowed)
         needed = min(depth, self._matching)
-        least = _least_breadth(index, self._allowed)
+        least = least_breadth(index, self._allowed)
         for step in _WIDENINGS:
             asked = queries if len(waiting) == len(queries) else queries[waiting]
             proposed = index.candidates(asked, depth, self._allowed, keep=keep, widen=least * step)
@@ -192,21 +127,8 @@ def _joined(first: Answer, deeper: Answer) -> Answer:
     return Answer(ranked=ranked, path=first.path if same else "widened")
 
 
-def _least_breadth(index: AnnIndex, allowed: IntVector | None) -> float:
-    """Return how many times as broadly to search where a filter leaves out most rows.
-
-    A graph or a list then leads to fewer rows that count. To keep to a recall of 0.95 with a fifth,
-    a tenth, a twentieth and a fiftieth of the rows, HNSW takes 2, 3.7, 5.7 and 11 times the
-    breadth, inverted lists take 1.25, 1.25, 1.6 and 2.1 times.
-    """
-    if allowed is None or not len(allowed):
-        return 1.0
-    power = _GRAPH_POWER if index.knob == "efSearch" else _LISTS_POWER
-    return max(1.0, min(_MOST_BREADTH, math.pow(index.rows / len(allowed), power)))
-
-
 def _enough(
-    waiting: Sequence[int], proposed: Proposed, tail: _Tail, needed: int
+    waiting: Sequence[int], proposed: Proposed, tail: Tail, needed: int
 ) -> dict[int, IntVector]:
     """Return the candidates, with those of the tail, of the queries that have as many as needed."""
     pairs = zip(waiting, proposed.rows, proposed.found, strict=True)
@@ -234,42 +156,3 @@ def _best(
         rows = [nearest(queries[query], vectors, each, keep) for query, each in pairs]
     chosen = queries if len(asked) == len(queries) else queries[asked]
     return zip(asked, rank_all(chosen, vectors, rows), strict=True)
-
-
-def _with_tail(
-    nearby: Nearby,
-    queries: FloatMatrix,
-    vectors: UnitRows,
-    start: int,
-    k: int,
-    allowed: IntVector | None,
-) -> Nearby:
-    """Add the best rows after the index's last to what it answered; the best stand first."""
-    rows = np.full((len(queries), k), -1, dtype=np.int64)
-    scores = np.full((len(queries), k), _NO_SCORE, dtype=np.float32)
-    for place, one in enumerate(_tail(queries, vectors, start, k, allowed).ranked):
-        count = min(k, len(one.rows))
-        rows[place, :count], scores[place, :count] = one.rows[:k], one.scores[:k]
-    scores = np.concatenate([nearby.scores, scores], axis=1)
-    rows = np.concatenate([nearby.rows, rows], axis=1)
-    order = np.argsort(-scores, axis=1, kind="stable")
-    return Nearby(
-        np.take_along_axis(scores, order, axis=1), np.take_along_axis(rows, order, axis=1)
-    )
-
-
-def _tail(
-    queries: FloatMatrix, vectors: UnitRows, start: int, k: int, allowed: IntVector | None
-) -> _Tail:
-    """Return the best rows after the index's last for each query."""
-    if allowed is None:
-        later = later_rows(vectors, start)
-        if not len(later):
-            return _Tail(ranked=(), found=0)
-        found = exact_search(queries, later, k)
-        ranked = [Ranked(rows=one.rows + start, scores=one.scores) for one in found]
-        return _Tail(ranked=ranked, found=len(later))
-    rows = allowed[np.searchsorted(allowed, start) :]
-    if not len(rows):
-        return _Tail(ranked=(), found=0)
-    return _Tail(ranked=exact_search(queries, vectors, k, rows), found=len(rows))

@@ -9,6 +9,7 @@ row.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -28,6 +29,8 @@ _GATHER_ROWS = 1024
 """Scattered rows that are copied at once: they stay in the second-level cache."""
 _RUN = 64
 """Scores of which only the highest is looked at first."""
+_FEW = 64
+"""Up to so many rows are put in order as a list."""
 _LOWEST = np.finfo(np.float32).min
 _RESCORE_FLOATS = 1 << 18
 """Values scored at once: in float64 they stay in the second-level cache, beyond it they take
@@ -81,6 +84,9 @@ def _rescore_pairs(queries: FloatMatrix, rows: FloatMatrix) -> ScoreVector:
 
 def rank(query: FloatMatrix, vectors: UnitRows, candidates: IntVector) -> Ranked:
     """Score `candidates` (row numbers) of `vectors` exactly and order them."""
+    few = _rank_few(query, vectors, candidates) if len(candidates) <= _FEW else None
+    if few is not None:
+        return few
     rows = np.sort(candidates)
     # Not np.unique, which loads numpy.ma and costs a cold start 30 ms.
     repeated = rows[1:] == rows[:-1]
@@ -89,6 +95,16 @@ def rank(query: FloatMatrix, vectors: UnitRows, candidates: IntVector) -> Ranked
     scores = rescore(query, vectors[rows])
     order = np.argsort(-scores, kind="stable")
     return Ranked(rows=rows[order], scores=scores[order])
+
+
+def _rank_few(query: FloatMatrix, vectors: UnitRows, rows: IntVector) -> Ranked | None:
+    """Do the same with lists, which for few rows costs less; None where a row is damaged."""
+    scores = rescore(query, vectors[rows]).tolist()
+    if math.isnan(sum(scores)):
+        return None
+    pairs = sorted({(-score, row) for score, row in zip(scores, rows.tolist(), strict=True)})
+    ordered = np.array([row for _, row in pairs], dtype=np.int64)
+    return Ranked(rows=ordered, scores=np.array([0.0 - score for score, _ in pairs]))
 
 
 def rank_all(

@@ -159,6 +159,7 @@ class ReadStore:
         # A store that nobody closed is closed with its last reference, without a warning.
         self.close = weakref.finalize(self, self.connection.close)
         self._known: tuple[int, Generation] | None = None
+        self._cursor = self.connection.cursor()  # kept, for it is asked for every search
 
     @contextmanager
     def snapshot(self) -> Iterator[Generation]:
@@ -189,7 +190,7 @@ class ReadStore:
 
     def _version(self) -> int:
         """Return a number that is another one after any commit of another connection."""
-        return int(self.connection.execute("PRAGMA data_version").fetchone()[0])
+        return int(self._cursor.execute("PRAGMA data_version").fetchone()[0])
 
     def generation(self) -> Generation:
         """Return the newest committed generation."""
@@ -201,7 +202,7 @@ class ReadStore:
             raise CollectionError(
                 "the collection was never finished",
                 where=str(self.path.parent),
-                remedy="Run the same build again: it goes on where it stopped",
+                remedy="Run the same build again: it goes on where it stopped, or remove it",
             )
         self._known = (version, found)
         return found

@@ -20,6 +20,7 @@ from mirror_index.errors import (
 )
 from mirror_index.index import approximate
 from mirror_index.index.ann import AnnIndex, Nearby
+from mirror_index.index.plain import plain_search
 from mirror_index.records import Record, Scope
 from mirror_index.vectors import Encoded, FloatMatrix
 from tests.fakes import HashEncoder
@@ -200,11 +201,20 @@ def test_where_there_are_too_few(small: Collection) -> None:
     assert small.nearest(VECTORS[:0], 3).rows.shape == (0, 3)
 
 
+@pytest.mark.parametrize("scale", [1e300, 1e-300])
+def test_the_length_of_a_query_is_nothing_to_it(small: Collection, scale: float) -> None:
+    expected = small.nearest(VECTORS[:3], 5)
+    found = small.nearest(VECTORS[:3].astype(np.float64) * scale, 5)
+    assert found.rows.tolist() == expected.rows.tolist()
+
+
 def test_what_is_refused(small: Collection) -> None:
     with pytest.raises(MirrorIndexError, match="k must be at least 1"):
         small.nearest(VECTORS[:1], 0)
     with pytest.raises(MirrorIndexError, match="columns"):
         small.nearest(VECTORS[:1, :5], 1)
+    with pytest.raises(MirrorIndexError, match="2 queries with k=1,000,000,000 are more than"):
+        small.nearest(VECTORS[:2], 10**9)
     with pytest.raises(MirrorIndexError, match="NaN"):
         small.nearest(np.full((1, DIM), np.nan, dtype=np.float32), 1)
     with pytest.raises(FilterError, match="no record has this field"):
@@ -241,12 +251,12 @@ def scripted(vectors: FloatMatrix, rows: list[int], scores: list[float]) -> Scri
 def test_equal_scores_come_by_row() -> None:
     vectors = clusters(400)
     index = scripted(vectors, [9, 4, 7, 1], [0.9, 0.9, 0.5, 0.4])
-    plain = approximate.plain_search(vectors[:1], vectors, index, 3)
+    plain = plain_search(vectors[:1], vectors, index, 3)
     assert plain is not None
     assert plain.rows.tolist() == [[4, 9, 7]]
     assert plain.scores[0].tolist() == pytest.approx([0.9, 0.9, 0.5])
     over = scripted(vectors, [9, 4, 7, 1], [1.0000001, 0.9, 0.5, 0.4])
-    plain = approximate.plain_search(vectors[:1], vectors, over, 3)
+    plain = plain_search(vectors[:1], vectors, over, 3)
     assert plain is not None
     assert plain.scores[0, 0] == 1.0
 
@@ -256,16 +266,16 @@ def test_later_rows_take_their_places() -> None:
     true = cosines(vectors, vectors[395:396])[0]
     later = [row for row in np.argsort(-true).tolist() if row >= 390]
     index = scripted(vectors[:390], [9, 4, 7, 1], [true[later[0]] + 0.1, 0.2, 0.15, 0.1])
-    plain = approximate.plain_search(vectors[395:396], vectors, index, 3)
+    plain = plain_search(vectors[395:396], vectors, index, 3)
     assert plain is not None
     assert plain.rows.tolist() == [[9, later[0], later[1]]]
     allowed = np.array([*range(300), later[1]])
-    plain = approximate.plain_search(vectors[395:396], vectors, index, 3, np.sort(allowed))
+    plain = plain_search(vectors[395:396], vectors, index, 3, np.sort(allowed))
     assert plain is not None
     assert plain.rows[0, 1] == later[1]
     over = scripted(vectors[:390], [9, 4, 7, 1], [0.9, 0.8, 0.8, 0.8])
     tied = vectors[:1] * np.float32(0.1)  # every later row scores less
-    plain = approximate.plain_search(tied, vectors, over, 3)
+    plain = plain_search(tied, vectors, over, 3)
     assert plain is not None
     assert plain.unsure.tolist() == [True]
 
@@ -281,10 +291,10 @@ def test_later_rows_take_their_places() -> None:
 def test_what_is_not_plain(rows: list[int], scores: list[float]) -> None:
     vectors = clusters(400)
     index = scripted(vectors, rows, scores)
-    plain = approximate.plain_search(vectors[:1], vectors, index, 3)
+    plain = plain_search(vectors[:1], vectors, index, 3)
     assert plain is not None
     assert plain.unsure.tolist() == [True]
-    assert approximate.plain_search(vectors[:1], vectors, index, 4) is None
+    assert plain_search(vectors[:1], vectors, index, 4) is None
 
 
 def test_the_unsure_are_asked_again_and_only_they(
@@ -315,7 +325,7 @@ def test_the_unsure_are_asked_again_and_only_they(
 def test_a_tie_inside_the_proposed_is_settled_by_row() -> None:
     vectors = clusters(400)
     index = scripted(vectors, [9, 8, 5, 7, 1], [0.9, 0.5, 0.5, 0.5, 0.4])
-    plain = approximate.plain_search(vectors[:1], vectors, index, 3)
+    plain = plain_search(vectors[:1], vectors, index, 3)
     assert plain is not None
     assert plain.rows.tolist() == [[9, 5, 7]]
 
