@@ -185,7 +185,7 @@ def _fenominal(folder: Path, collection: Collection, concepts: Sequence[Concept]
     path = folder / "hp.json"
     path.write_text(json.dumps({"graphs": [_graph(concepts)]}), encoding="utf-8")
     engine = Fenominal(str(path))
-    branch = Branch(collection.concepts, [ROOT_ID])
+    branch = Branch(collection.concepts, collection.concepts, [ROOT_ID])
 
     def recognise(text: str) -> list[Mention]:
         return [

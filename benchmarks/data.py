@@ -62,6 +62,6 @@ def lines(name: str) -> Iterator[str]:
         yield from (line.rstrip("\n") for line in file)
 
 
-def sample(items: Sequence[Item], size: int) -> list[Item]:
+def sample(items: Sequence[Item], size: int, seed: int = SEED) -> list[Item]:
     """Return a seeded sample without repetition, all of it when it is small."""
-    return random.Random(SEED).sample(items, min(size, len(items)))
+    return random.Random(seed).sample(items, min(size, len(items)))

@@ -20,6 +20,7 @@ from mirror_index.records import Record
 if TYPE_CHECKING:
     from mirror_index.collection import Collection
     from mirror_index.linking import GoldMention
+    from mirror_index.linking.candidates import Pool
 
 NIL_SHARE = 5
 """One concept of so many is taken out for the table of mentions of nothing."""
@@ -177,12 +178,12 @@ def _own(collection: Collection) -> dict[str, Linker]:
         stored = collection.names_by_key(keys)
         return [list(dict.fromkeys(n.concept_id for n in stored.get(key, ()))) for key in keys]
 
-    def layered(order: Callable[[np.ndarray], np.ndarray]) -> Linker:
+    def layered(order: Callable[[Pool], np.ndarray]) -> Linker:
         def ranked(mentions: Sequence[str]) -> list[Ranking]:
             keys = [name_key(mention) for mention in mentions]
             pools = finder.pools(Mentions(keys, collection.encode(mentions)))
             behind = [
-                [lexicon.concept_ids[one] for one in pool.concepts[np.argsort(-order(pool.table))]]
+                [lexicon.concept_ids[one] for one in pool.concepts[np.argsort(-order(pool))]]
                 for pool in pools
             ]
             return [[*a, *b] for a, b in zip(exact(mentions), behind, strict=True)]
@@ -194,9 +195,9 @@ def _own(collection: Collection) -> dict[str, Linker]:
 
     return {
         "exact": exact,
-        "+ vectors": layered(lambda table: table[:, 0]),
-        "+ n-grams instead": layered(lambda table: table[:, 1]),
-        "+ both, ranked": layered(calibration.model.utilities),
+        "+ vectors": layered(lambda pool: pool.table[:, 0]),
+        "+ n-grams instead": layered(lambda pool: pool.table[:, 1]),
+        "+ both, ranked": layered(lambda pool: calibration.model.utilities(pool.table, pool.gains)),
         "whole": whole,
     }
 

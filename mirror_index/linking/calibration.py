@@ -19,7 +19,7 @@ from mirror_index.evaluation.linking import (
     expected_calibration_error,
     risk_coverage,
 )
-from mirror_index.linking.examples import FEWEST, eligible, examples_of
+from mirror_index.linking.examples import FEWEST, Examples, eligible, examples_of
 from mirror_index.linking.features import FEATURES
 from mirror_index.linking.lexicon import Lexicon
 from mirror_index.linking.lexiconfile import keep_lexicon, lexicon_of
@@ -41,7 +41,13 @@ FEWEST_LINKED = 30
 WORTH = 0.1
 """Share of the loss that word pairs must save to be used; see docs/linking.md."""
 
-VERSION = 3
+NETWORK_WORTH = 0.02
+"""The same of the network beside the linear ranking."""
+
+FEWEST_FOR_NETWORK = 200
+"""Held-out names in either half whose concept was among the candidates."""
+
+VERSION = 4
 """Of what is stored; a calibration of another one is not used."""
 
 
@@ -97,6 +103,7 @@ class Calibration:
             **facts,
             "word_pairs": len(self.word_pairs),
             "projection": None if self.projection is None else self.projection.matrix.shape[1],
+            "network": self.model.network is not None,
         }
 
     def translations(self, lexicon: Lexicon) -> Translations:
@@ -202,11 +209,11 @@ def _calibrated(
     word_pairs = examples.gain_of_word_pairs() >= WORTH
     if not word_pairs:
         examples = examples.without_word_pairs()
-    trial = examples.of(~examples.second).fitted(nil_share)
+    trial = _trial(examples, nil_share)
     judged = examples.of(examples.second).judged(trial, nil_share)
     learnt = Translations.learn(lexicon, examples.seen).to_json(lexicon) if word_pairs else []
     return Calibration(
-        model=examples.fitted(nil_share),
+        model=examples.fitted(nil_share, network=trial.network is not None),
         calibrated=True,
         generation=lexicon.generation,
         fingerprint=fingerprint,
@@ -218,6 +225,16 @@ def _calibrated(
         word_pairs=tuple(learnt),
         projection=examples.projection,
     )
+
+
+def _trial(examples: Examples, nil_share: float) -> LinkModel:
+    """Return the model of the first half, with a network where that serves the second."""
+    first, second = examples.of(~examples.second), examples.of(examples.second)
+    linear = first.fitted(nil_share, network=False)
+    if min(len(first.choices().right), len(second.choices().right)) < FEWEST_FOR_NETWORK:
+        return linear
+    both = first.fitted(nil_share, network=True)
+    return both if second.loss(both) <= (1.0 - NETWORK_WORTH) * second.loss(linear) else linear
 
 
 def load_calibration(collection: Collection) -> Calibration:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 Parts = tuple[str, ...]
 
-_AND = r"(?:and/or|and|or|as\s+well\s+as|plus|&)"
+_AND = r"(?:and/or|and|or|as\s+well\s+as|plus|&|\+)"
 _BETWEEN = re.compile(rf"\s*[,;]\s+(?:{_AND}\s+)?|\s+{_AND}\s+|\s+/\s*|\s*/\s+", re.IGNORECASE)
 _CONJUNCTION = re.compile(rf"(?:^|\s){_AND}\s|\s/|/\s", re.IGNORECASE)
 _BOTH = re.compile(r"^\s*(?:both|either)\s+", re.IGNORECASE)

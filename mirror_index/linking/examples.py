@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,7 @@ from mirror_index.linking.features import FEATURES, Mentions
 from mirror_index.linking.fitting import Choices, fit_confidence, fit_ranking, ranking_loss
 from mirror_index.linking.lexicon import Floats, Lexicon
 from mirror_index.linking.model import LinkModel, confidence_features, softmax
+from mirror_index.linking.network import fit_network
 from mirror_index.linking.projection import Projection, learn
 from mirror_index.linking.space import Space
 from mirror_index.linking.translations import Seen, Translations
@@ -97,39 +99,59 @@ class Examples:
 
     def gain_of_word_pairs(self) -> float:
         """Return the share of the loss on the second half that the word pairs save."""
-        first, second = self.of(~self.second), self.of(self.second)
-        with_them = ranking_loss(second.choices(), fit_ranking(first.choices()))
-        plain = fit_ranking(first.without_word_pairs().choices())
-        without = ranking_loss(second.without_word_pairs().choices(), plain)
-        return 1.0 - with_them / max(without, 1e-9)
+        without = self.without_word_pairs()._loss_of_linear()
+        return 1.0 - self._loss_of_linear() / max(without, 1e-9)
+
+    def _loss_of_linear(self) -> float:
+        """Return the loss on the second half of a linear ranking fitted on the first."""
+        first, second = self.of(~self.second).choices(), self.of(self.second).choices()
+        return ranking_loss(second, second.table @ np.array(fit_ranking(first)))
+
+    def loss(self, model: LinkModel) -> float:
+        """Return the ranking loss of a model on these examples."""
+        choices = self.choices()
+        utilities = [
+            model.utilities(choices.table[start:end], choices.gains[start:end])
+            for start, end in pairwise(choices.bounds.tolist())
+        ]
+        return ranking_loss(choices, np.concatenate([*utilities, np.zeros(0)]))
 
     def choices(self) -> Choices:
         """Return the examples whose right concept was found."""
-        tables, counts, right = [], [0], []
+        tables, gains, counts, right = [], [], [0], []
         for pool, concept in zip(self.pools, self.concepts.tolist(), strict=True):
             place = np.flatnonzero(pool.concepts == concept)
             if len(place):
                 right.append(sum(counts) + int(place[0]))
                 counts.append(len(pool.concepts))
                 tables.append(pool.table)
+                gains.append(pool.gains)
         return Choices(
-            table=np.concatenate(tables) if tables else np.zeros((0, len(FEATURES))),
+            table=np.concatenate([*tables, np.zeros((0, len(FEATURES)))]),
+            gains=np.concatenate([*gains, np.zeros(0)]),
             bounds=np.cumsum(counts),
             right=np.array(right, dtype=np.int64),
         )
 
-    def fitted(self, nil_share: float) -> LinkModel:
-        """Fit both models."""
-        ranking = fit_ranking(self.choices())
+    def fitted(self, nil_share: float, *, network: bool) -> LinkModel:
+        """Fit both models, the ranking with a network or without."""
+        choices = self.choices()
+        ranking = fit_ranking(choices)
+        plain = LinkModel(
+            ranking=ranking,
+            confidence=(),
+            bias=0.0,
+            network=fit_network(choices, ranking) if network else None,
+        )
         table, right = [], []
         for pool, concept in zip(self.pools, self.concepts.tolist(), strict=True):
-            shares = softmax(pool.table @ np.array(ranking))
+            shares = softmax(plain.utilities(pool.table, pool.gains))
             top = int(np.argmax(shares))
             gain = float(pool.gains[top])
             table.append(confidence_features(pool.table[top], float(shares[top]), gain))
             right.append(float(pool.concepts[top] == concept))
         found = fit_confidence(np.array(table), np.array(right), self.weights(nil_share))
-        return LinkModel(ranking=ranking, confidence=found.weights, bias=found.bias)
+        return replace(plain, confidence=found.weights, bias=found.bias)
 
     def judged(self, model: LinkModel, nil_share: float) -> Judged:
         """Return what a model claims of them and what is true."""

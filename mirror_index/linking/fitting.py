@@ -19,11 +19,13 @@ class Choices:
 
     Attributes:
         table: (candidates, features), those of one mention together.
+        gains: (candidates,) how much nearer each is than by plain cosine.
         bounds: (mentions + 1,) where the candidates of each mention begin.
         right: (mentions,) place of the right candidate in `table`.
     """
 
     table: Floats
+    gains: Floats
     bounds: NDArray[np.int64]
     right: NDArray[np.int64]
 
@@ -35,11 +37,15 @@ class Confidence(NamedTuple):
     bias: float
 
 
-def ranking_loss(choices: Choices, ranking: Sequence[float]) -> float:
-    """Return the mean negative log likelihood of the right candidates, 0.0 without mentions."""
+def ranking_loss(choices: Choices, utilities: Floats) -> float:
+    """Return the mean negative log likelihood of the right candidates, 0.0 without mentions.
+
+    Args:
+        choices: the mentions.
+        utilities: (candidates,) what a model makes of the candidates.
+    """
     if not len(choices.right):
         return 0.0
-    utilities = choices.table @ np.array(ranking)
     starts = choices.bounds[:-1]
     owner = np.repeat(np.arange(len(starts)), np.diff(choices.bounds))
     grown = np.exp(utilities - np.maximum.reduceat(utilities, starts)[owner])

@@ -1,7 +1,8 @@
 """From features to probabilities: which candidate is meant, and whether any is.
 
 Two models, both fitted on held-out synonyms (`calibration`). A conditional logit (McFadden 1974)
-says how the candidates of a mention compare: ``share_c = exp(w . x_c) / sum over candidates``. A
+says how the candidates of a mention compare: ``share_c = exp(u_c) / sum over candidates``, where
+the utility is linear, ``w . x_c``, or the mean of that and of a small network (`network`). A
 logistic model says how probable it is that the best of them is right, from its features, its share
 among them, and how much nearer the learned map brings it. The others have probabilities in
 proportion to their shares, and never so much that those of a mention sum to more than one.
@@ -16,9 +17,10 @@ import numpy as np
 
 from mirror_index.linking.features import FEATURES
 from mirror_index.linking.lexicon import Floats
+from mirror_index.linking.network import Network, inputs_of
 
 SIGNS = (1, 1, -1, -1, -1, -1, 1, 1)
-"""Direction in which each feature may count: a nearer name is never less probable."""
+"""Direction in which each feature may count in the linear part: a nearer name is not worse."""
 
 CONFIDENCE = (
     "nearness",
@@ -45,16 +47,22 @@ class LinkModel:
         ranking: weight of each of `FEATURES`.
         confidence: weight of each of `CONFIDENCE`.
         bias: of the confidence model.
+        network: has half a say in the ranking; None where it gains too little.
     """
 
     ranking: tuple[float, ...]
     confidence: tuple[float, ...]
     bias: float
+    network: Network | None = None
 
-    def utilities(self, table: Floats) -> Floats:
-        """Return (n,) utilities of candidates from their (n, features) table."""
-        values: Floats = table @ np.array(self.ranking, dtype=np.float64)
-        return values
+    def utilities(self, table: Floats, gains: Floats) -> Floats:
+        """Return (n,) utilities of the candidates of one mention, see `probabilities`."""
+        linear: Floats = table @ np.array(self.ranking, dtype=np.float64)
+        if self.network is None or not len(table):
+            return linear
+        inputs = inputs_of(table, gains, np.array([0, len(table)]))
+        utilities: Floats = 0.5 * (linear + self.network.utilities(inputs))
+        return utilities
 
     def probabilities(self, table: Floats, gains: Floats) -> Floats:
         """Return (n,) probabilities of the candidates of one mention, which sum to 1 at most.
@@ -65,7 +73,7 @@ class LinkModel:
         """
         if not len(table):
             return np.zeros(0)
-        shares = softmax(self.utilities(table))
+        shares = softmax(self.utilities(table, gains))
         best = int(np.argmax(shares))
         share = float(shares[best])
         right = self.confident(confidence_features(table[best], share, float(gains[best])))
@@ -86,6 +94,7 @@ class LinkModel:
             "confidence_features": list(CONFIDENCE),
             "confidence": list(self.confidence),
             "bias": self.bias,
+            "network": None if self.network is None else self.network.to_json(),
         }
 
     @classmethod
@@ -95,6 +104,7 @@ class LinkModel:
             ranking=tuple(values["ranking"]),
             confidence=tuple(values["confidence"]),
             bias=values["bias"],
+            network=Network.from_json(values["network"]),
         )
 
 

@@ -17,7 +17,7 @@ from mirror_index.linking.ranking import Ranker
 from mirror_index.linking.redirects import Redirects
 from mirror_index.linking.widening import FEWEST_CANDIDATES, Row, Widener
 from mirror_index.names import NormalisedName, name_key, normalise_trace
-from mirror_index.records import Candidate, Concept, Link, LinkStatus
+from mirror_index.records import Candidate, Concept, Link, LinkStatus, several
 
 if TYPE_CHECKING:
     from mirror_index.collection import Collection
@@ -45,8 +45,8 @@ def link(
         One link per mention, in order, whatever the mention holds; a repeated one is computed once.
 
     Raises:
-        UsageError: the collection holds records but no concepts, or the contexts are not as many as
-            the mentions.
+        UsageError: the collection holds records but no concepts, one mention instead of a list, or
+            the contexts are not as many as the mentions.
         EncoderMismatchError: the encoder at hand is not the collection's.
         CollectionError: the stored name keys were made by another version.
     """
@@ -55,7 +55,7 @@ def link(
             f"{len(contexts)} contexts for {len(mentions)} mentions",
             remedy="Pass one for each, None where there is none",
         )
-    rows = list(map(Row, mentions, repeat(None) if contexts is None else contexts))
+    rows = list(map(Row, several(mentions), repeat(None) if contexts is None else contexts))
     linker = _Linker(collection, replace(options, k=max(options.k, FEWEST_CANDIDATES)))
     widener = Widener(linker.known_answers, linker.names_of, linker.options)
     distinct = list(dict.fromkeys(rows))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 from mirror_index.records import Concept
@@ -15,6 +16,43 @@ class HoldsConcepts(Protocol):
     def concepts(self, ids: Iterable[str]) -> dict[str, Concept]:
         """Return concepts by id or alternative id, under the id asked for."""
         ...
+
+
+class HoldsPrefixes(HoldsConcepts, Protocol):
+    """A place to look concepts up in that knows the prefixes of their ids."""
+
+    def id_prefixes(self) -> set[str]:
+        """Return what stands before the first colon of ids and alternative ids."""
+        ...
+
+
+class AnyCase:
+    """Looks up concepts by ids whose prefix may be spelled in another case (``mesh``, ``MeSH``)."""
+
+    def __init__(self, collection: HoldsPrefixes) -> None:
+        self._collection = collection
+
+    def concepts(self, ids: Sequence[str]) -> dict[str, Concept]:
+        """Return concepts by id or alternative id, under the id asked for; as spelled, if there."""
+        found = self._collection.concepts(ids)
+        forms = {one: self._forms(one) for one in ids if one not in found and ":" in one}
+        others = self._collection.concepts(form for several in forms.values() for form in several)
+        for one, several in forms.items():
+            there = [others[form] for form in several if form in others]
+            if there:
+                found[one] = there[0]
+        return found
+
+    def _forms(self, identifier: str) -> list[str]:
+        prefix, _, local = identifier.partition(":")
+        return [f"{form}:{local}" for form in self._prefixes.get(prefix.lower(), ())]
+
+    @cached_property
+    def _prefixes(self) -> dict[str, list[str]]:
+        spelled: dict[str, list[str]] = {}
+        for prefix in sorted(self._collection.id_prefixes()):
+            spelled.setdefault(prefix.lower(), []).append(prefix)
+        return spelled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,7 @@ from mirror_index.evaluation.linking import (
 from mirror_index.evaluation.tables import Table, require_columns
 from mirror_index.linking.calibration import load_calibration
 from mirror_index.linking.pipeline import link
-from mirror_index.linking.redirects import Redirects
+from mirror_index.linking.redirects import AnyCase, Redirects
 from mirror_index.records import Link
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 DEEP_ENOUGH = 5
 """Candidates ranked per mention at least: what the deepest measure looks at."""
+
+_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +49,7 @@ class LinkingReport:
     Attributes:
         scores: see `LinkingScores`.
         unknown_gold: mentions of whose gold ids the collection knows none; they count as missed.
+        unknown_ids: the first ten gold ids of these mentions.
         calibrated: whether the probabilities come from a calibration of this collection.
         mentions_per_second: wall-clock rate, distinct mentions only.
         k: candidates ranked per mention.
@@ -54,6 +57,7 @@ class LinkingReport:
 
     scores: LinkingScores
     unknown_gold: int
+    unknown_ids: tuple[str, ...]
     calibrated: bool
     mentions_per_second: float
     k: int
@@ -82,7 +86,9 @@ def read_gold(
     """
     wanted = dict(filters or {})
     table = Table(path)
-    require_columns(table, (mention_column, gold_column, *wanted))
+    require_columns(
+        table, (mention_column, gold_column, *wanted), "--mention-column and --gold-column"
+    )
     mentions = [
         GoldMention(
             mention=row.cells[mention_column],
@@ -117,16 +123,16 @@ def evaluate_linking(
     """
     mentions = list(rows)
     options = replace(options, k=max(DEEP_ENOUGH, options.k))
-    known = _known_ids(Redirects(collection), mentions)
+    known = _known_ids(collection, mentions)
     gold = _with_known(mentions, known)
     started = time.perf_counter()
     links = link(collection, [row.mention for row in mentions], options)
     seconds = time.perf_counter() - started
+    strange = [row for row in mentions if row.gold_ids and not any(map(known.get, row.gold_ids))]
     return LinkingReport(
         scores=score_linking(gold, [_prediction(one) for one in links]),
-        unknown_gold=sum(
-            bool(row.gold_ids) and not any(known[one] for one in row.gold_ids) for row in mentions
-        ),
+        unknown_gold=len(strange),
+        unknown_ids=tuple(sorted({one for row in strange for one in row.gold_ids})[:_SHOWN]),
         calibrated=load_calibration(collection).calibrated,
         mentions_per_second=len({row.mention for row in mentions}) / max(seconds, 1e-9),
         k=options.k,
@@ -135,7 +141,7 @@ def evaluate_linking(
 
 def known_gold(collection: Collection, mentions: Sequence[GoldMention]) -> list[frozenset[str]]:
     """Return the gold ids of each mention with those of the live concepts they stand for here."""
-    return _with_known(mentions, _known_ids(Redirects(collection), mentions))
+    return _with_known(mentions, _known_ids(collection, mentions))
 
 
 def _with_known(
@@ -147,26 +153,18 @@ def _with_known(
     ]
 
 
-def _known_ids(redirects: Redirects, mentions: Sequence[GoldMention]) -> dict[str, set[str]]:
+def _known_ids(collection: Collection, mentions: Sequence[GoldMention]) -> dict[str, set[str]]:
     """Map each gold id to the canonical ids of the live concepts it stands for here."""
-    gold = {one for row in mentions for one in row.gold_ids}
-    spellings = {one: _spellings(one) for one in gold}
-    redirects.concepts(spelling for forms in spellings.values() for spelling in forms)
-    known: dict[str, set[str]] = {}
-    for one, forms in spellings.items():
-        found = redirects.concepts(forms)
+    gold = sorted({one for row in mentions for one in row.gold_ids})
+    found = AnyCase(collection).concepts(gold)
+    redirects = Redirects(collection)
+    redirects.concepts(concept.id for concept in found.values())
+    known: dict[str, set[str]] = {one: set() for one in gold}
+    for one, concept in found.items():
         known[one] = {
-            canonical_id(target)
-            for form in found
-            for target in (*redirects.follow(form).ids, found[form].id)
+            canonical_id(target) for target in (*redirects.follow(concept.id).ids, concept.id)
         }
     return known
-
-
-def _spellings(identifier: str) -> tuple[str, ...]:
-    prefix, colon, local = identifier.partition(":")
-    forms = (prefix, prefix.lower(), prefix.capitalize()) if colon else (prefix,)
-    return tuple(dict.fromkeys(f"{form}{colon}{local}" for form in forms))
 
 
 def _prediction(answer: Link) -> Prediction:

@@ -1,8 +1,9 @@
-"""British and American spellings, singular and plural: words that differ and mean the same.
+"""British and American spellings, singular and plural, spaces: what differs and means the same.
 
 `fold_word` maps all forms of a word to one; `variants` goes the other way and yields the keys a
-dictionary may hold instead of the one at hand. Neither touches the key of a name: what differs in
-wording is no exact match, but a weaker one of its own kind.
+dictionary may hold instead of the one at hand, and `spacings` those with a space less or more. None
+touches the key of a name: what differs in wording is no exact match, but a weaker one of its own
+kind.
 """
 
 from __future__ import annotations
@@ -74,6 +75,10 @@ _PLURAL = (
     (re.compile(r"(?<=ss|sh|ch)$|(?<=[xz])$"), ("es",)),
     (re.compile(r"(?<=...)(?<![sui])$"), ("s",)),
 )
+# "in active disease" is no "inactive disease", "a typical seizure" no "atypical seizure".
+_SPACE = re.compile(r"(?<!\ba)(?<!\b[aio]n)(?<!\b[nt]o) | (?=\w\b)")
+_SEAM = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])|(?<=[^\W\d_]{3})(?=[^\W\d_]{3})")
+_LONGEST_SPLIT = 200  # characters of a key; a longer one is no name that lacks a space
 _FEWEST_LETTERS = 4
 _FEWEST_ALONE = 5
 _MOST = 128
@@ -135,6 +140,21 @@ def variants(key: str) -> Iterator[str]:
     choices = [_forms(word, fewest) if len(word) >= fewest else (word,) for word in words]
     for combination in islice(product(*choices), 1, _MOST):
         yield " ".join(combination)
+
+
+def spacings(key: str) -> Iterator[str]:
+    """Yield the other keys that differ from `key` in one space, left out or put into a word.
+
+    One is put between a letter and a digit ("vitamin b12"), and where both parts of a word have
+    three letters ("nonword"). Letters that all stand alone are joined at once ("h i v").
+    """
+    words = key.split(" ")
+    if len(words) > 2 and all(len(word) == 1 and word.isalpha() for word in words):
+        yield "".join(words)
+    for match in _SPACE.finditer(key):
+        yield key[: match.start()] + key[match.end() :]
+    for match in _SEAM.finditer(key[:_LONGEST_SPLIT]):
+        yield f"{key[: match.start()]} {key[match.start() :]}"
 
 
 @lru_cache(maxsize=65_536)

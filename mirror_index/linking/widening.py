@@ -1,8 +1,8 @@
 """Other readings of a mention, each only added to what the mention itself is answered.
 
-A mention is also read with the abbreviations of its context written out, in the other number or
-spelling of its words, and as several mentions in one. A reading is linked like a mention; which of
-the answers stands is decided here, and said in the trace.
+A mention is also read with the abbreviations of its context written out, in the other number,
+spelling or spacing of its words, and as several mentions in one. A reading is linked like a
+mention; which of the answers stands is decided here, and said in the trace.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from mirror_index.config import LinkOptions
 from mirror_index.linking.abbreviations import Definition, definitions, expansions
 from mirror_index.linking.composites import Parts, proposals
 from mirror_index.linking.deciding import link_to_best
-from mirror_index.linking.variants import variants
+from mirror_index.linking.variants import spacings, variants
 from mirror_index.names import name_key
 from mirror_index.records import Candidate, Link, LinkStatus
 
@@ -74,7 +74,7 @@ class Widener:
     def _whole(self, texts: Sequence[str]) -> dict[str, Link]:
         """Link texts as a whole: as they stand, and in other forms where that finds no name."""
         links = dict(self._answer(texts))
-        keys = {text: list(variants(name_key(text))) for text in texts if not _named(links[text])}
+        keys = {text: _other_keys(name_key(text)) for text in texts if not _named(links[text])}
         names = self._names_of({key for several in keys.values() for key in several})
         # One spelling stands for all names of its key, which the exact layer finds by it.
         spellings = {
@@ -128,9 +128,13 @@ class Widener:
 
     def _known(self, parts: Iterable[str]) -> set[str]:
         """Return the parts that are names, or variants of names."""
-        keys = {part: [key, *variants(key)] for part in parts if (key := name_key(part))}
+        keys = {part: [key, *_other_keys(key)] for part in parts if (key := name_key(part))}
         names = self._names_of({key for several in keys.values() for key in several})
         return {part for part, several in keys.items() if any(key in names for key in several)}
+
+
+def _other_keys(key: str) -> list[str]:
+    return [*variants(key), *spacings(key)]
 
 
 def _named(link: Link) -> bool:

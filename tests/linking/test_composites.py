@@ -31,6 +31,7 @@ AMONG = [
     ("Either breast or ovarian cancer", ("breast cancer", "ovarian cancer")),
     ("nausea / vomiting", ("nausea", "vomiting")),
     ("nausea/ vomiting", ("nausea", "vomiting")),
+    ("nausea + vomiting", ("nausea", "vomiting")),
 ]  # fmt: skip
 
 

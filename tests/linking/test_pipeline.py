@@ -118,3 +118,10 @@ def test_names_given_as_plain_rows_are_labelled_by_their_best_name(build: Build)
     (answer,) = link(build(rows), ["Heart Attack"])
     assert (answer.concept_id, answer.label) == ("H:1", "Myocardial infarction")
     assert answer.scope is Scope.EXACT
+
+
+def test_one_text_is_no_list_of_letters(build: Build) -> None:
+    collection = build([Record(id="1", text="fever", concept_id="C:1", scope=Scope.LABEL)])
+    for ask in (lambda text: link(collection, text), collection.search, collection.encode):
+        with pytest.raises(UsageError, match="one text where several are wanted: 'fever'"):
+            ask("fever")

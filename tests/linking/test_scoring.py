@@ -85,4 +85,4 @@ def test_gold_ids_are_read_as_the_collection_knows_them(build: Build) -> None:
     report = evaluate_linking(build(items), rows)
     assert report.scores.accuracy_at_1 is not None
     assert report.scores.accuracy_at_1.value == pytest.approx(3 / 4)
-    assert report.unknown_gold == 1
+    assert (report.unknown_gold, report.unknown_ids) == (1, ("D:404",))

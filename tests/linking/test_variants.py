@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mirror_index.linking.variants import BRITISH, IRREGULAR, fold, variants
+from mirror_index.linking.variants import BRITISH, IRREGULAR, fold, spacings, variants
 
 SAME = [
     ("tumour", "tumor"), ("tumours", "tumor"), ("haemorrhages", "hemorrhage"),
@@ -65,3 +65,36 @@ def test_every_listed_stem_is_undone(british: str, american: str) -> None:
     stem = "local" if british.startswith("is") else ""
     word = f"{stem}{british}" if ending else f"{british}tical"
     assert fold(f"severe {word}") == f"severe {stem}{american}{'' if ending else 'tical'}"
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("vitamin b 12", "vitamin b12"),
+        ("il 6", "il6"),
+        ("type 1 a", "type 1a"),
+        ("non hodgkin lymphoma", "nonhodgkin lymphoma"),
+        ("club foot", "clubfoot"),
+    ],
+)
+def test_one_space_less_and_one_more(left: str, right: str) -> None:
+    assert right in list(spacings(left))
+    assert left in list(spacings(right))
+
+
+def test_spaces_that_make_another_word() -> None:
+    assert "hiv" in list(spacings("h i v"))
+    for apart in ("in active disease", "a typical seizure", "on set", "no nodule", "an aemia"):
+        first, _, rest = apart.partition(" ")
+        assert first + rest not in list(spacings(apart))
+    assert "in active" not in list(spacings("inactive"))
+    assert list(spacings("")) == []
+
+
+@given(st.text("abi1 ", max_size=20).map(lambda text: " ".join(text.split())))
+def test_spacings_differ_in_spaces_alone(key: str) -> None:
+    found = list(spacings(key))
+    assert key not in found
+    assert len(found) <= 2 * max(len(key), 1)
+    assert {one.replace(" ", "") for one in found} <= {key.replace(" ", "")}
+    assert all(one == " ".join(one.split()) for one in found)
