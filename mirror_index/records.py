@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+
+from mirror_index.errors import UsageError
 
 Scalar = str | int | float | bool | None
 Metadata = Mapping[str, Scalar]
@@ -19,6 +21,17 @@ def normalise_text(text: str) -> str:
     those.
     """
     return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def several(texts: Sequence[str]) -> Sequence[str]:
+    """Return texts as they are, unless they are one text, each letter of which would be one.
+
+    Raises:
+        UsageError: one text where a list of them is wanted.
+    """
+    if isinstance(texts, str):
+        raise UsageError("one text where several are wanted", value=texts, remedy="Pass a list")
+    return texts
 
 
 class Scope(str, Enum):

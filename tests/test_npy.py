@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mirror_index.errors import UsageError
+from mirror_index import durable
+from mirror_index.errors import CollectionError, UsageError
 from mirror_index.npy import NpyWriter
 
 
@@ -48,3 +49,31 @@ def test_ids_that_are_there_already_are_not_lost(tmp_path: Path) -> None:
         NpyWriter(tmp_path / "v.npy", 3)
     assert [path.name for path in tmp_path.iterdir()] == ["v.npy.ids.txt"]
     assert (tmp_path / "v.npy.ids.txt").read_text() == "mine\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+@pytest.mark.parametrize("full", ["v.npy", "v.npy.ids.txt"])
+@pytest.mark.parametrize("rows", [1, 40_000])
+def test_a_full_disk_leaves_nothing(tmp_path: Path, full: str, rows: int) -> None:
+    """One row is met by the disk only when the file is closed, many before that."""
+    (tmp_path / f"{full}.part").symlink_to("/dev/full")
+    with (
+        pytest.raises(OSError, match="No space left"),
+        NpyWriter(tmp_path / "v.npy", 3) as writer,
+    ):
+        writer.append(["a"] * rows, np.zeros((rows, 3), dtype=np.float32))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_two_files_or_none(tmp_path: Path) -> None:
+    def refuse(operation: str, path: Path) -> None:
+        if operation == "rename" and path.name == "v.npy":
+            raise OSError("refused")
+
+    with (
+        pytest.raises(CollectionError, match="refused"),
+        durable.watched(refuse),
+        NpyWriter(tmp_path / "v.npy", 3) as writer,
+    ):
+        writer.append(["a"], np.zeros((1, 3), dtype=np.float32))
+    assert list(tmp_path.iterdir()) == []

@@ -16,7 +16,7 @@ from mirror_index.errors import UsageError
 from mirror_index.linking.abbreviations import definitions
 from mirror_index.linking.exact import ExactMatch, ExactResult, exact_result
 from mirror_index.linking.overrides import METHOD, Judge
-from mirror_index.linking.redirects import Redirects
+from mirror_index.linking.redirects import AnyCase, Redirects
 from mirror_index.names import name_key
 from mirror_index.records import Link, LinkStatus, Scope
 
@@ -140,7 +140,7 @@ class Annotator:
         self._names = NameIndex(dict.fromkeys(map(name_key, spellings)))
         self._stored: dict[str, list[StoredName]] = {}
         self._judge = Judge(collection, self._redirects)
-        self._branch = Branch(self._redirects.concepts, options.under)
+        self._branch = Branch(self._redirects.concepts, AnyCase(collection).concepts, options.under)
 
     def annotate(self, text: str) -> list[Annotation]:
         """Return the mentions in a text, in order; of those that overlap, the longest.

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from mirror_index.errors import UsageError
 from mirror_index.records import Concept
-from mirror_index.tables.prefixes import prefix_cases
+
+LookUp = Callable[[Sequence[str]], Mapping[str, Concept]]
 
 
 class Branch:
@@ -14,26 +15,24 @@ class Branch:
 
     Args:
         concepts: looks concepts up by id.
-        roots: ids, or alternative ids, the prefix in any case; without any, every concept is held.
+        find: the same with the prefix of an id in any case.
+        roots: ids, or alternative ids; without any, every concept is held.
 
     Raises:
         UsageError: a root that is not in the collection.
     """
 
-    def __init__(
-        self, concepts: Callable[[Iterable[str]], Mapping[str, Concept]], roots: Sequence[str]
-    ) -> None:
-        found = concepts(form for root in roots for form in prefix_cases(root)) if roots else {}
+    def __init__(self, concepts: LookUp, find: LookUp, roots: Sequence[str]) -> None:
+        found = find(roots) if roots else {}
         self._held: dict[str, bool] = {}
         for root in roots:
-            held = next((found[form] for form in prefix_cases(root) if form in found), None)
-            if held is None:
+            if root not in found:
                 raise UsageError(
                     "no such concept in the collection",
                     value=root,
                     remedy="Give the id of a concept, as the dictionary spells it",
                 )
-            self._held[held.id] = True
+            self._held[found[root].id] = True
         self._concepts = concepts
         self._all = not roots
 

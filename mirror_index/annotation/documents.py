@@ -33,7 +33,8 @@ def read_documents(source: str | Path | BinaryIO) -> Iterator[Document | Rejecte
     * a ``.jsonl`` file has one object a line, with `text` and, if it likes, `id` (a string or an
       integer; else the file's name and the line, ``notes.jsonl:3``);
     * any other file, or a stream, is one document, with its file name as the id;
-    * a folder has the ``.txt``, ``.text``, ``.md`` and ``.jsonl`` files in it, by name.
+    * a folder has the ``.txt``, ``.text``, ``.md`` and ``.jsonl`` files in it, by name; its other
+      files and its folders are yielded as skipped, unless they are hidden.
 
     What cannot be read (no UTF-8, no JSON object, no text) is yielded as rejected, with its place.
 
@@ -47,15 +48,19 @@ def read_documents(source: str | Path | BinaryIO) -> Iterator[Document | Rejecte
     if not path.is_dir():
         yield from _of_file(path)
         return
-    files = [one for one in sorted(path.iterdir()) if _is_document(one)]
-    if not files:
+    entries = sorted(path.iterdir())
+    if not any(map(_is_document, entries)):
         raise SourceError(
             "the folder holds no documents",
             value=str(path),
             remedy=f"Documents end with {', '.join(TEXT_SUFFIXES + LINE_SUFFIXES)}",
         )
-    for one in files:
-        yield from _of_file(one)
+    for one in entries:
+        if _is_document(one):
+            yield from _of_file(one)
+        elif not one.name.startswith("."):
+            reason = "a folder in a folder" if one.is_dir() else "no document by its name"
+            yield Rejected(line=1, reason=reason, source=str(one), skipped=True)
 
 
 def _is_document(path: Path) -> bool:
@@ -104,8 +109,9 @@ def _flaw(value: Any) -> str | None:  # noqa: ANN401 - anything that JSON can ho
         return "the line is no JSON object"
     if not isinstance(value.get("text"), str):
         return "the object has no text"
-    if any("\ud800" <= char <= "\udfff" for char in value["text"]):
-        return "the text holds half of a surrogate pair"
+    for field in ("text", "id"):
+        if any("\ud800" <= char <= "\udfff" for char in str(value.get(field))):
+            return f"the {field} holds half of a surrogate pair"
     if "id" in value and (isinstance(value["id"], bool) or not isinstance(value["id"], str | int)):
         return "the id is neither a string nor a whole number"
     return None

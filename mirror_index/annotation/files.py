@@ -35,6 +35,8 @@ class AnnotateReport:
         methods: how many of these were found each way.
         rejected: documents that could not be read.
         first_rejected: the first 20 of these, with the place and the reason.
+        passed_over: files of folders whose name is none of a document, and folders in them.
+        first_passed_over: the first of these.
     """
 
     documents: int = 0
@@ -42,17 +44,22 @@ class AnnotateReport:
     methods: Counter[str] = field(default_factory=Counter)
     rejected: int = 0
     first_rejected: list[Rejected] = field(default_factory=list)
+    passed_over: int = 0
+    first_passed_over: str | None = None
 
     def take(self, item: AnnotatedDocument | Rejected) -> None:
-        """Count a document."""
-        if isinstance(item, Rejected):
+        """Count a document, or what is none."""
+        if isinstance(item, Rejected) and item.skipped:
+            self.passed_over += 1
+            self.first_passed_over = self.first_passed_over or item.source
+        elif isinstance(item, Rejected):
             self.rejected += 1
             if len(self.first_rejected) < _SHOWN:
                 self.first_rejected.append(item)
-            return
-        self.documents += 1
-        self.mentions += len(item.annotations)
-        self.methods.update(one.method for one in item.annotations)
+        else:
+            self.documents += 1
+            self.mentions += len(item.annotations)
+            self.methods.update(one.method for one in item.annotations)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -62,6 +69,8 @@ class AnnotateReport:
             "methods": dict(self.methods),
             "rejected": self.rejected,
             "first_rejected": [asdict(one) for one in self.first_rejected],
+            "passed_over": self.passed_over,
+            "first_passed_over": self.first_passed_over,
         }
 
 

@@ -11,6 +11,7 @@ import click
 from mirror_index.cli import options
 from mirror_index.cli.inputs import text_of
 from mirror_index.cli.output import BarReporter
+from mirror_index.cli.streams import wait_for_input
 from mirror_index.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def command(
     with Collection.open(options.find_collection(collection, home)) as opened:
         report = annotate_documents(
             opened,
-            [sys.stdin.buffer if one == "-" else one for one in sources or ("-",)],
+            [wait_for_input() if one == "-" else one for one in sources or ("-",)],
             sys.stdout if output is None else output,
             output_format=output_format,
             options=wishes,
@@ -77,6 +78,12 @@ def _told(report: AnnotateReport) -> int:
     )
     for one in report.first_rejected:
         click.echo(f"Not read: {one.source}, line {one.line}: {one.reason}", err=True)
+    if report.passed_over:
+        click.echo(
+            f"{report.passed_over} other entries of folders were passed over, such as "
+            f"{report.first_passed_over}.",
+            err=True,
+        )
     if report.rejected:
         click.echo(f"{report.rejected} documents could not be read.", err=True)
         return ExitCode.QUARANTINED

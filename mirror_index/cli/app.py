@@ -5,13 +5,13 @@ from __future__ import annotations
 import atexit
 import gc
 import importlib
-import io
 import os
 import sys
 from typing import NoReturn
 
 import click
 
+from mirror_index.cli.streams import prepare_streams
 from mirror_index.errors import ExitCode, MirrorIndexError
 
 COMMANDS = (
@@ -91,9 +91,7 @@ def app() -> None:
 
 def main() -> NoReturn:
     """Run the command line and exit with the status of what happened."""
-    for stream in (sys.stdin, sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors="surrogateescape")
+    prepare_streams()
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     gc.set_threshold(*RARE_COLLECTIONS)
     atexit.register(gc.freeze)

@@ -20,7 +20,7 @@ from mirror_index.errors import CollectionError
 def command(
     collection: str, ids: tuple[str, ...], where: str | None, home: Path, as_json: bool
 ) -> int:
-    """Delete records of COLLECTION by id, or those a filter lets through.
+    """Delete records of COLLECTION by id, those a filter lets through, or those of both.
 
     Ids that are not there are counted as skipped; when none is there, that is a failure.
     """

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from mirror_index.cli.streams import wait_for_input
 from mirror_index.errors import SourceError, UsageError
 
 
@@ -21,6 +21,8 @@ def text_of(argument: str) -> str:
 def lines_of(given: Sequence[str], file: str | None) -> list[str]:
     """Return the texts given as arguments, else the lines of `file` or of standard input.
 
+    Lines end with LF or CRLF, with CR when there is no LF at all; no other character ends one.
+
     Raises:
         UsageError: both arguments and a file.
         SourceError: the file cannot be read as UTF-8.
@@ -33,9 +35,10 @@ def lines_of(given: Sequence[str], file: str | None) -> list[str]:
         return list(map(text_of, given))
     try:
         if file in (None, "-"):
-            text = sys.stdin.buffer.read().decode("utf-8-sig")
+            content = wait_for_input().read()
         else:
-            text = Path(str(file)).read_text(encoding="utf-8-sig")
+            content = Path(str(file)).read_bytes()
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise SourceError(
             f"the input is not UTF-8: byte {error.start}", where=file or "standard input"
@@ -46,5 +49,5 @@ def lines_of(given: Sequence[str], file: str | None) -> list[str]:
             value=file,
             remedy="Check the path",
         ) from error
-    lines = text.replace("\r\n", "\n").split("\n")
+    lines = text.replace("\r\n", "\n").split("\n" if "\n" in text else "\r")
     return lines[:-1] if lines[-1] == "" else lines

@@ -20,12 +20,13 @@ def command(home: Path, as_json: bool) -> None:
 
     rows = []
     for database in sorted(home.glob("*/collection.db")):
+        name = database.parent.name  # of a link, not of the folder it leads to
         try:
             with Collection.open(database.parent) as opened:
                 info = opened.info()
-            rows.append({key: info[key] for key in ("name", "records", "concepts", "dim")})
+            rows.append({"name": name, **{k: info[k] for k in ("records", "concepts", "dim")}})
         except MirrorIndexError as error:
-            rows.append({"name": database.parent.name, "error": str(error)})
+            rows.append({"name": name, "error": str(error)})
     if as_json:
         for row in rows:
             print_json(row)

@@ -175,7 +175,7 @@ class Change:
         )
 
     def _commit(self, rows: int, bound: BoundEncoder | None, ann: AnnState) -> ChangeReport:
-        before = 0 if self._target.renewed else self._target.base
+        before = 0 if self._target.fresh else self._target.base
         used = self._staging.texts_used()
         with self._store.transaction() as connection:
             deleting.begin_touching(connection)

@@ -74,6 +74,8 @@ class Collection(CollectionReader):
 
         folder = Path(folder)
         starting.check_spec(spec, encoder.dim)
+        if not folder.exists():
+            items = starting.begun(items)
         housekeeping.claim_folder(folder)
         options = starting.ChangeOptions(
             verb="build",

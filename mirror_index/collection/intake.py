@@ -148,5 +148,5 @@ def refuse_truncated(rows: Sequence[TextRow], staging: Staging) -> None:
         f"{len(rows)} texts are longer than the encoder reads, the longest has "
         f"{max(row.tokens for row in rows)} tokens",
         where=f"records {names}",
-        remedy="Shorten them, or let them be cut and reported: on_truncate report",
+        remedy="Shorten them, or let them be cut and reported: on_truncate (--on-truncate) report",
     )

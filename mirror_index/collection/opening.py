@@ -6,21 +6,23 @@ It loads neither faiss nor sqlite-utils nor torch.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 import numpy as np
 
 from mirror_index.collection.encoders import EncoderSlot
 from mirror_index.collection.view import View
 from mirror_index.errors import CollectionCorruptError
-from mirror_index.records import normalise_text
+from mirror_index.records import normalise_text, several
 from mirror_index.store.layout import DATABASE
 from mirror_index.store.reading import DAMAGE, ReadStore
 from mirror_index.vectors import EncoderLike, FloatMatrix
+
+T = TypeVar("T")
 
 
 class OpenCollection:
@@ -45,7 +47,7 @@ class OpenCollection:
         """Open a finished collection.
 
         Args:
-            folder: its folder.
+            folder: its folder; it may be relative, and is found later from elsewhere, too.
             encoder: what encodes queries; None loads the collection's own at the first query.
 
         Raises:
@@ -53,7 +55,7 @@ class OpenCollection:
             CollectionCorruptError: a file that was committed is missing or too short.
             EncoderMismatchError: `encoder` is not the one the collection was built with.
         """
-        collection = cls(Path(folder), encoder)
+        collection = cls(Path(folder).absolute(), encoder)
         try:
             with collection._reading() as view:
                 collection._encoders.check(view.generation)
@@ -103,6 +105,25 @@ class OpenCollection:
         except DAMAGE:
             return None  # `_reading` meets it again, and tells what it is
 
+    def _answered(self, answer: Callable[[View], T], *, briefly: bool) -> T:
+        """Return what `answer` says of the newest committed state.
+
+        Args:
+            answer: is given the state, and may be called twice.
+            briefly: what it reads of the database is for this answer alone. Then no transaction is
+                held: where nothing was committed between two looks at the version, all that was
+                read is of the same state.
+        """
+        with self._lock:
+            newest = self._newest() if briefly else None
+            if newest is not None and newest.knows_live:
+                with suppress(*DAMAGE):  # `_reading` meets it again, and tells what it is
+                    found = answer(newest)
+                    if self._store.unchanged():
+                        return found
+        with self._reading() as view:
+            return answer(view)
+
     def _enter_view(self, stack: ExitStack) -> View:
         missing: FileNotFoundError | None = None
         # A writer may commit and clear away the old file between our snapshot and our opening it;
@@ -141,9 +162,10 @@ class OpenCollection:
 
         Raises:
             EncoderMismatchError: the encoder does not reproduce the stored probe vectors.
+            UsageError: one text instead of a list.
         """
         encoder = self.encoder
-        if not texts:
+        if not several(texts):
             return np.empty((0, encoder.dim), dtype=np.float32)
         return encoder.encode([normalise_text(valid_unicode(text)) for text in texts])
 

@@ -24,9 +24,9 @@ class ChangeReport:
         quarantined: rows that could not be taken.
         texts_encoded: distinct texts that were encoded.
         texts_reused: distinct texts whose vector was there already, also from an interrupted run.
-        truncated: newly stored texts that the encoder read only in part.
-        unknown: newly stored texts with a token unknown to the tokenizer.
-        collisions: newly stored texts whose vector equals that of an earlier text.
+        truncated: newly stored texts (of a build: all) that the encoder read only in part.
+        unknown: of these texts, those with a token unknown to the tokenizer.
+        collisions: of these texts, those whose vector equals that of an earlier text.
         records: records after the change.
         seconds: wall time.
     """

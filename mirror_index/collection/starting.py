@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import chain, islice
 from pathlib import Path
 
 from mirror_index.collection.report import ChangeReport
@@ -14,7 +15,7 @@ from mirror_index.errors import CollectionError
 from mirror_index.index.choosing import AUTO, EXACT
 from mirror_index.index.vectorfile import suffix_of
 from mirror_index.progress import SILENT, Reporter
-from mirror_index.records import SourceSize
+from mirror_index.records import SourceItem, SourceSize
 from mirror_index.store.counting import Totals
 from mirror_index.store.generations import Generation
 from mirror_index.store.layout import vector_file
@@ -91,9 +92,15 @@ def require_generation(store: WriteStore, folder: Path) -> Generation:
         raise CollectionError(
             "the collection was never finished",
             where=str(folder),
-            remedy="Run the same build again: it goes on where it stopped",
+            remedy="Run the same build again: it goes on where it stopped, or remove it",
         )
     return current
+
+
+def begun(items: Iterable[SourceItem]) -> Iterator[SourceItem]:
+    """Take the first item now, so that a source that cannot be read at all leaves no folder."""
+    rest = iter(items)
+    return chain(list(islice(rest, 1)), rest)
 
 
 def occupied(folder: Path) -> CollectionError:

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from mirror_index.errors import SourceError
 from mirror_index.linking.overrides import DOCUMENT, Override, OverrideAction, Overrides
-from mirror_index.linking.redirects import Redirects
+from mirror_index.linking.redirects import AnyCase, Redirects
 from mirror_index.names import name_key
 from mirror_index.readers.cells import text_flaw
 from mirror_index.tables.opening import open_table
 from mirror_index.tables.outcomes import TableRow
-from mirror_index.tables.prefixes import prefix_cases
 from mirror_index.tables.sources import DelimitedTable
 
 if TYPE_CHECKING:
@@ -134,6 +133,7 @@ class _Reading:
         self.duplicates = 0
         self.redirected: list[str] = []
         self._redirects = Redirects(collection)
+        self._any_case = AnyCase(collection)
         self._problems: list[str] = []
         self._lines: dict[tuple[str, tuple[OverrideAction, str | None]], int] = {}
 
@@ -200,10 +200,9 @@ class _Reading:
 
     def _concept(self, identifier: str) -> tuple[str | None, str | None]:
         """Return the live concept an id stands for, or why there is not exactly one."""
-        found = self._redirects.concepts(prefix_cases(identifier))
-        if not found:
+        concept = self._any_case.concepts([identifier]).get(identifier)
+        if concept is None:
             return None, f"there is no concept {identifier!r} in the collection"
-        concept = next(iter(found.values()))
         redirect = self._redirects.follow(concept.id)
         if len(redirect.ids) != 1 or not redirect.certain:
             leads = f"could be {', '.join(redirect.ids)}" if redirect.ids else "nothing replaces it"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mirror_index.config import EncoderConfig
+from mirror_index.errors import EncoderError, MirrorIndexError
 
 if TYPE_CHECKING:
     from mirror_index.encoding.adaptive import AdaptiveEncoder
@@ -21,7 +24,8 @@ def load_encoder(
     """Load an encoder for bulk work; see `mirror_index.encoding.loading.load_encoder`."""
     from mirror_index.encoding.loading import load_encoder as load  # torch, transformers: seconds
 
-    return load(source, config)
+    with _stated(source):
+        return load(source, config)
 
 
 def load_query_encoder(folder: Path, threads: int | None = None) -> EncoderLike:
@@ -56,5 +60,26 @@ def open_encoder(
     from mirror_index.encoding.known import open_known
 
     config = config or EncoderConfig()
-    known = open_known(source, config)
+    with _stated(source):
+        known = open_known(source, config)
     return load_encoder(source, config) if known is None else AdaptiveEncoder(known, config)
+
+
+@contextmanager
+def _stated(source: str | Path | None) -> Iterator[None]:
+    """Turn whatever odd files of an encoder's folder set off into one error that names the folder.
+
+    Transformers and tokenizers raise anything over a setting of another type: TypeError,
+    AttributeError, OverflowError, ZeroDivisionError and classes of their own.
+    """
+    try:
+        yield
+    except (MirrorIndexError, MemoryError):
+        raise
+    except Exception as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise EncoderError(
+            f"the encoder cannot be loaded: {reason}",
+            value=str(source),
+            remedy="Check the settings in its .json files, or take the folder from its origin",
+        ) from error

@@ -30,7 +30,7 @@ def resolve_device(wish: str) -> torch.device:
     """Return the device for a wish of "auto", "cpu", "cuda" or "cuda:N".
 
     Raises:
-        EncoderError: CUDA is asked for by name and is not there.
+        EncoderError: CUDA is asked for by name and is not there, or has no device of this number.
     """
     if wish == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -38,7 +38,14 @@ def resolve_device(wish: str) -> torch.device:
         raise EncoderError(
             "no CUDA device is available", value=wish, remedy="Use --device auto or --device cpu"
         )
-    return torch.device(wish)
+    device = torch.device(wish)
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise EncoderError(
+            "no CUDA device has this number",
+            value=wish,
+            remedy=f"There are {torch.cuda.device_count()}, counted from cuda:0",
+        )
+    return device
 
 
 class BulkEncoder:
@@ -126,7 +133,15 @@ class BulkEncoder:
             ids = torch.from_numpy(batch.ids).to(self.device)
             mask = torch.from_numpy(batch.mask).to(self.device)
             ids, mask = self._as_pooled(ids, mask)
-            rows = pool(self._forward(ids, mask), mask, self.recipe.pooling)
+            try:
+                hidden = self._forward(ids, mask)
+            except IndexError as error:
+                raise EncoderError(
+                    "the tokenizer gives a token that the model has no embedding for",
+                    value=int(ids.max()),
+                    remedy="Take tokenizer and weights from one checkpoint",
+                ) from error
+            rows = pool(hidden, mask, self.recipe.pooling)
         return _Rows(batch.rows, rows.cpu().numpy())
 
     def _as_pooled(

@@ -32,9 +32,8 @@ def load_encoder(
     """
     config = config or EncoderConfig()
     folder = encoder_folder(source)
-    with quiet_transformers(), durable.utf8_folder(folder) as place:
-        model = _load_model(Path(place))
-        tokenizer = _load_tokenizer(Path(place))
+    model = _load_model(folder)
+    tokenizer = _load_tokenizer(folder)
     limit = positions(model.config)
     recipe = read_recipe(folder, min(limit, tokenizer.model_max_length)).changed_by(config)
     if recipe.max_length > limit:
@@ -80,19 +79,40 @@ def _local_folder(source: str | Path) -> Path:
         ) from error
 
 
-def _load_model(folder: Path) -> Any:  # noqa: ANN401 - untyped for mypy
-    from transformers import AutoModel
+UNREADABLE = (OSError, ValueError, KeyError, RuntimeError, SafetensorError)
+"""What transformers raises over a checkpoint that it cannot load."""
 
-    try:
-        model, report = AutoModel.from_pretrained(
-            folder,
+
+def pretrained(model_class: Any, folder: Path) -> tuple[Any, dict[str, Any]]:  # noqa: ANN401
+    """Load a checkpoint of a local folder with one of transformers' automatic classes.
+
+    In float32, from safetensors alone, and no code that lies in the folder is run.
+
+    Args:
+        model_class: such as ``transformers.AutoModel``.
+        folder: it may have any name, UTF-8 or not.
+
+    Returns:
+        The model, and which weights were missing, left over or of another shape.
+    """
+    with quiet_transformers(), durable.utf8_folder(folder) as place:
+        model, report = model_class.from_pretrained(
+            place,
             dtype=torch.float32,
             local_files_only=True,
             output_loading_info=True,
             use_safetensors=True,  # other formats unpickle, i.e. run code
             trust_remote_code=False,
         )
-    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+    return model, report
+
+
+def _load_model(folder: Path) -> Any:  # noqa: ANN401 - untyped for mypy
+    from transformers import AutoModel
+
+    try:
+        model, report = pretrained(AutoModel, folder)
+    except UNREADABLE as error:
         raise EncoderError(f"the model cannot be loaded: {error}", where=str(folder)) from error
     missing = sorted(key for key in report["missing_keys"] if not key.startswith("pooler."))
     if missing or report["mismatched_keys"]:
@@ -120,6 +140,9 @@ def _load_tokenizer(folder: Path) -> Any:  # noqa: ANN401 - untyped for mypy
     from transformers import AutoTokenizer
 
     try:
-        return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        with quiet_transformers(), durable.utf8_folder(folder) as place:
+            return AutoTokenizer.from_pretrained(
+                place, local_files_only=True, trust_remote_code=False
+            )
     except (OSError, ValueError, KeyError) as error:
         raise EncoderError(f"the tokenizer cannot be loaded: {error}", where=str(folder)) from error

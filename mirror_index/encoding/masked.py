@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
-from safetensors import SafetensorError
 from torch import nn
 
-from mirror_index.encoding.loading import encoder_folder
-from mirror_index.encoding.transformer import quiet_transformers
+from mirror_index.encoding.loading import UNREADABLE, encoder_folder, pretrained
 from mirror_index.errors import EncoderError
 
 if TYPE_CHECKING:
@@ -76,16 +74,8 @@ def load_prediction_head(source: str | Path | None, body: PreTrainedModel) -> Pr
 
     folder = encoder_folder(source)
     try:
-        with quiet_transformers():
-            model, report = AutoModelForMaskedLM.from_pretrained(
-                folder,
-                dtype=torch.float32,
-                local_files_only=True,
-                output_loading_info=True,
-                use_safetensors=True,  # other formats unpickle, i.e. run code
-                trust_remote_code=False,
-            )
-    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+        model, report = pretrained(AutoModelForMaskedLM, folder)
+    except UNREADABLE as error:
         raise _headless(f"it cannot be loaded: {error}", folder) from error
     missing = sorted(report["missing_keys"])
     if missing:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from mirror_index.encoding.transformer import TransformerEncoder
 
 ONNX_FILE = "model.onnx"
+_NO_TELEMETRY = ("ORT_DISABLE_TELEMETRY", "ORT_TELEMETRY_DISABLED")
+"""Read by ONNX Runtime once, when it is imported. Without the one its release knows, it keeps an
+identifier of the machine and a queue of reports under the user's home, and sends them."""
 _WEIGHTS_BESIDE = "session.model_external_initializers_file_folder_path"
 BATCH_TOKENS = (256, 1024)
 """Tokens of a forward pass: fewer are not worth a core, more leave its caches."""
@@ -165,14 +168,23 @@ def _cores(threads: int | None) -> int:
     return min(cores, threads or cores)
 
 
+def import_runtime() -> Any:  # noqa: ANN401 - untyped
+    """Return the module `onnxruntime`, which reports nothing to anybody."""
+    for name in _NO_TELEMETRY:
+        os.environ.setdefault(name, "1")
+    import onnxruntime
+
+    onnxruntime.disable_telemetry_events()  # Windows looks at no variable
+    return onnxruntime
+
+
 def open_session(path: Path, graph: bytes | None = None) -> Any:  # noqa: ANN401 - untyped
     """Open a graph: the file at `path`, or the given one as if it lay there.
 
     Raises:
         EncoderError: it cannot be opened.
     """
-    import onnxruntime
-
+    onnxruntime = import_runtime()
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     options.intra_op_num_threads = 1

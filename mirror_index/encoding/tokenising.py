@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mirror_index.errors import EncoderError
 from mirror_index.vectors import BoolVector, IntVector
 
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ class FastTokeniser:
         prompt: put before every text.
         pad_id: id that fills the right of a batch.
         unknown_id: id that stands for text the vocabulary cannot spell; None if there is none.
+
+    Raises:
+        EncoderError: the limit leaves no room for a token of a text.
     """
 
     def __init__(
@@ -49,12 +53,29 @@ class FastTokeniser:
         self._prompt = prompt
         self._unknown_id = unknown_id
         self._special = tokenizer.num_special_tokens_to_add(False)
+        if max_length <= self._special:
+            raise EncoderError(
+                f"the encoder reads no token of a text, besides {self._special} special ones",
+                value=max_length,
+                remedy="Mend model_max_length in its tokenizer_config.json, or give --max-length",
+            )
         tokenizer.no_padding()
         tokenizer.enable_truncation(max_length)
 
     def __call__(self, texts: Sequence[str]) -> Tokenised:
-        """Tokenise in input order."""
-        encodings = self._tokenizer.encode_batch_fast([self._prompt + text for text in texts])
+        """Tokenise in input order.
+
+        Raises:
+            EncoderError: the tokenizer has no token for a text, not even one for the unknown.
+        """
+        prompted = [self._prompt + text for text in texts]
+        try:
+            encodings = self._tokenizer.encode_batch_fast(prompted)
+        except Exception as error:  # the Rust library raises bare Exception
+            raise EncoderError(
+                f"the tokenizer cannot read a text: {error}",
+                remedy="Check that the tokenizer.json of the encoder is complete",
+            ) from error
         ids = [encoding.ids for encoding in encodings]
         return Tokenised(
             ids=ids,

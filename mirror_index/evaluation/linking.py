@@ -91,8 +91,13 @@ class LinkingScores:
 
 
 def canonical_id(identifier: str) -> str:
-    """Return an id with its prefix in upper case: ``mesh:D010051`` is ``MESH:D010051``."""
+    """Return an id with its prefix in upper case: ``mesh:D010051`` is ``MESH:D010051``.
+
+    An IRI is as it stands.
+    """
     prefix, colon, local = identifier.strip().partition(":")
+    if local.startswith("//"):
+        return identifier.strip()
     return f"{prefix.upper()}{colon}{local}"
 
 

@@ -125,7 +125,7 @@ def read_sts(path: str | Path, columns: Sequence[str] = ("s1", "s2", "score")) -
             remedy="Name the two text columns and the score column",
         )
     table = Table(path)
-    require_columns(table, columns)
+    require_columns(table, columns, "--columns")
     return _judged_pairs(table, columns)
 
 

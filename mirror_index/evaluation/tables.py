@@ -140,8 +140,8 @@ class Table:
         )
 
 
-def require_columns(table: Table, columns: Sequence[str]) -> None:
-    """Check that a table has the columns.
+def require_columns(table: Table, columns: Sequence[str], chosen_by: str | None = None) -> None:
+    """Check that a table has the columns; `chosen_by` says in the error how others are named.
 
     Raises:
         SourceError: a column is absent; the message lists the columns that are there.
@@ -153,5 +153,6 @@ def require_columns(table: Table, columns: Sequence[str]) -> None:
                 "no such column",
                 value=column,
                 where=table.name,
-                remedy=f"The table has: {', '.join(there)}",
+                remedy=f"The table has: {', '.join(there)}"
+                + (f". Choose columns with {chosen_by}" if chosen_by else ""),
             )

@@ -74,7 +74,7 @@ def resolve_layout(columns: Sequence[str], options: ReadOptions, where: str) -> 
         raise SourceError(
             "no column can be taken as the text",
             where=where,
-            remedy="Name the text column. " + _listed(columns),
+            remedy="Name the text column (--text-column). " + _listed(columns),
         )
     if text == record_id and options.id_column is None:
         record_id = None  # the only column, and it happens to be called `id`

@@ -119,7 +119,8 @@ def _not_a_graph(source: str | Path) -> SourceError:
     return SourceError(
         "this JSON is no OBO graph document: it has no list of graphs",
         where=source_name(source),
-        remedy="For one JSON object a line, name the format jsonl",
+        remedy="For one JSON object a line, name the format jsonl; a list of objects is made into "
+        "that by: jq -c '.[]' in.json > out.jsonl",
     )
 
 

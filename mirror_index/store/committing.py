@@ -274,12 +274,12 @@ def write_generation(connection: sqlite3.Connection, generation: Generation) -> 
 
 
 def collisions(connection: sqlite3.Connection, first_row: int) -> list[list[int]]:
-    """Return groups of rows whose vector keys agree and that hold a row from `first_row` on."""
+    """Return groups of used rows whose vector keys agree, some with a row from `first_row` on."""
     groups: dict[int, list[int]] = {}
     rows = connection.execute(
         "SELECT vector_key, row FROM texts WHERE vector_key IN (SELECT vector_key FROM texts "
         "WHERE vector_key IN (SELECT vector_key FROM texts WHERE row >= ?) "
-        "GROUP BY vector_key HAVING count(*) > 1) ORDER BY row",
+        "GROUP BY vector_key HAVING count(*) > 1) AND records > 0 ORDER BY row",
         (first_row,),
     )
     for key, row in rows:

@@ -185,6 +185,12 @@ def concepts_by_id(connection: sqlite3.Connection, ids: Iterable[str]) -> dict[s
     }
 
 
+def id_prefixes(connection: sqlite3.Connection) -> set[str]:
+    """Return what stands before the first colon of the ids and alternative ids of concepts."""
+    ids = connection.execute("SELECT id FROM concepts UNION ALL SELECT alt_id FROM concept_ids")
+    return {identifier.partition(":")[0] for (identifier,) in ids if ":" in identifier}
+
+
 def _load(connection: sqlite3.Connection, ids: list[str]) -> dict[str, Concept]:
     found: dict[str, Concept] = {}
     for part in chunked(ids):

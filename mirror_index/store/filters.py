@@ -130,7 +130,11 @@ def _compare(node: exp.Expression) -> Compare:
         return Compare(column=_column(left), operator=operator, value=_value(right))
     if _is_column(right):
         return Compare(column=_column(right), operator=operator.flipped, value=_value(left))
-    raise _refuse(node, "does not compare a column with a constant")
+    raise _refuse(
+        node,
+        "does not compare a column with a constant (an unusual name of a column goes in double "
+        "quotes)",
+    )
 
 
 def _in(node: exp.Expression) -> In:

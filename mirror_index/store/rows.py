@@ -104,7 +104,8 @@ def stage_record(record: Record, *, of_concept: bool = False) -> StagedRecord | 
     text = normalise_text(record.text)
     if not text:
         return _rejected(record, "the text is empty", skipped=True)
-    reason = _unusable(record, text)
+    metadata = _metadata_json(record.metadata)
+    reason = _unusable(record, text, metadata)
     if reason is not None:
         return _rejected(record, reason)
     scope = None if record.scope is None else record.scope.value
@@ -115,7 +116,7 @@ def stage_record(record: Record, *, of_concept: bool = False) -> StagedRecord | 
         text=text,
         hash=text_hash(text),
         raw=None if record.text == text else record.text,
-        metadata=_metadata_json(record.metadata),
+        metadata=metadata,
         concept_id=record.concept_id,
         scope=scope,
         name_type=record.name_type,
@@ -125,13 +126,13 @@ def stage_record(record: Record, *, of_concept: bool = False) -> StagedRecord | 
     )
 
 
-def _unusable(record: Record, text: str) -> str | None:
+def _unusable(record: Record, text: str, metadata: str) -> str | None:
     fields = (record.id, text, record.concept_id or "", record.name_type or "")
     if not record.id:
         return "the id is empty"
     if any("\0" in value for value in fields):
         return "the id or text holds a NUL character"
-    if not _is_unicode("".join(fields) + _metadata_json(record.metadata)):
+    if not _is_unicode("".join(fields) + metadata):
         return "the id, text or metadata is not valid Unicode"
     for name, value in record.metadata.items():
         if isinstance(value, float) and not math.isfinite(value):
@@ -149,10 +150,14 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
+# `json.dumps` makes an encoder a call
+_encode_json = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=str).encode
+
+
 def _metadata_json(metadata: Metadata) -> str:
     if not metadata:
         return "{}"
-    return json.dumps(dict(metadata), ensure_ascii=False, sort_keys=True, default=str)
+    return _encode_json(dict(metadata))
 
 
 def _rejected(record: Record, reason: str, *, skipped: bool = False) -> Rejected:

@@ -295,5 +295,5 @@ def _duplicate(what: str, id_: str, first: int | None, second: int | None) -> Co
         what,
         value=id_,
         where=f"lines {' and '.join(lines)}" if lines else None,
-        remedy="Give the rows distinct ids, or choose which one counts: on_duplicate first or last",
+        remedy="Give the rows distinct ids, or choose: on_duplicate (--on-duplicate) first or last",
     )

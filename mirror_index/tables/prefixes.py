@@ -30,15 +30,6 @@ _COLLECTION = "collection"
 PREFIX = re.compile(r"[A-Za-z_][\w.-]*")
 
 
-def prefix_cases(identifier: str) -> tuple[str, ...]:
-    """Return an id as it is, then with its prefix in upper case, lower case and capitalised."""
-    prefix, colon, local = identifier.partition(":")
-    if not colon:
-        return (identifier,)
-    forms = (prefix, prefix.upper(), prefix.lower(), prefix.capitalize())
-    return tuple(f"{form}:{local}" for form in dict.fromkeys(forms))
-
-
 class Curies:
     """Turns concept ids into CURIEs and remembers the prefixes they need.
 

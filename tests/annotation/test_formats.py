@@ -226,13 +226,14 @@ def test_documents_that_cannot_be_read_are_told(build: Build, tmp_path: Path) ->
         b'\xef\xbb\xbf{"text": "seizure", "more": 1}\n\n[1]\n{"id": 7, "text": "seizure"}\n'
         b'{"id": 7, "text": "again"}\n{"text": 5}\n{no}\n{"id": true, "text": ""}\n'
         b'{"text": "\\ud800"}\n\xff\n' + b"[" * 100_000 + b"\n"
+        b'{"id": "a\\udc80", "text": "seizure"}\n'
     )
     stream = io.StringIO()
     report = annotate_documents(build(ITEMS), [bad, lines], stream)
     assert report.to_json()["methods"] == {"exact": 2}
     found = [json.loads(line)["document"] for line in stream.getvalue().splitlines()]
     assert found == ["lines.jsonl:1", "7"]
-    assert (report.documents, report.rejected) == (2, 9)
+    assert (report.documents, report.rejected) == (2, 10)
     told = [(one.source, one.line, one.reason) for one in report.first_rejected]
     assert told[0] == ("bad.txt", 2, "byte 13 is not UTF-8")
     assert told[1] == ("lines.jsonl", 3, "the line is no JSON object")
@@ -241,6 +242,16 @@ def test_documents_that_cannot_be_read_are_told(build: Build, tmp_path: Path) ->
     assert told[4][1] == 7
     assert told[5][2] == "the id is neither a string nor a whole number"
     assert told[6][2] == "the text holds half of a surrogate pair"
+    assert told[9][2] == "the id holds half of a surrogate pair"
+
+
+def test_what_is_passed_over_in_a_folder_is_counted(build: Build, notes: Path) -> None:
+    (notes / "inner").mkdir()
+    (notes / "inner" / "six.txt").write_text("seizure")
+    (notes / ".hidden").write_text("seizure")
+    report = annotate_documents(build(ITEMS), [notes], io.StringIO())
+    assert (report.documents, report.rejected, report.passed_over) == (5, 0, 2)
+    assert report.first_passed_over == str(notes / "inner")
 
 
 def test_at_most_twenty_are_told(build: Build, tmp_path: Path) -> None:

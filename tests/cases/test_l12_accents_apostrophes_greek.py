@@ -31,3 +31,18 @@ def test_either_spelling_finds_the_other(tmp_path: Path, pair: tuple[str, str], 
     assert first.concept_id == second.concept_id == "S:1"
     assert first.method == second.method == "exact"
     assert first.matched_name == second.matched_name == stored
+
+
+@pytest.mark.parametrize("swap", [False, True])
+@pytest.mark.parametrize(
+    "pair", [("vitamin B12", "vitamin B-12"), ("IL-6", "IL6"), ("COVID-19", "Covid19")]
+)
+def test_a_hyphen_before_a_number_or_none(
+    tmp_path: Path, pair: tuple[str, str], swap: bool
+) -> None:
+    stored, mention = reversed(pair) if swap else pair
+    items = [Concept(id="S:1", label=stored), Concept(id="S:2", label="vitamin B1")]
+    with Collection.build(tmp_path / "c", items, encoder=HashEncoder()) as collection:
+        (answer,) = link(collection, [mention])
+    assert (answer.status, answer.concept_id) == (LinkStatus.LINKED, "S:1")
+    assert (answer.method, answer.matched_name) == ("variant", stored)

@@ -58,3 +58,19 @@ def test_s04_a_word_and_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         assert place_collection(path, home) == Path(path)
     (tmp_path / "c").mkdir()
     assert place_collection("c", home) == Path("c")
+
+
+def test_s04_a_relative_folder_and_a_process_that_goes_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder = load_encoder(write_tiny_encoder(tmp_path / "encoder"), EncoderConfig(device="cpu"))
+    monkeypatch.chdir(tmp_path)
+    Collection.build(Path("c"), names(30), encoder=encoder, spec=IndexSpec(kind="HNSW8")).close()
+    (tmp_path / "elsewhere").mkdir()
+    with Collection.open(Path("c")) as collection:
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        assert collection.search([names(30)[7].text])[0][0].id == names(30)[7].id
+        collection.add(names(10, start=30))
+        assert collection.search([names(40)[35].text])[0][0].id == names(40)[35].id
+        assert collection.verify().ok
+    assert list((tmp_path / "elsewhere").iterdir()) == []

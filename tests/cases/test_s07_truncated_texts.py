@@ -34,3 +34,16 @@ def test_s07_truncated_texts(tmp_path: Path) -> None:
         assert all(one.truncated and not one.unknown for one in audits)
         assert collection.info()["truncated"] == 2
         assert collection.add([Record(id="d", text=f"{head} three")]).collisions == 1
+
+
+def test_a_build_that_reuses_the_vectors_reports_them_too(tmp_path: Path) -> None:
+    encoder = HashEncoder(max_length=8)
+    head = "one two three four five six seven eight"
+    items = [Record(id="a", text=f"{head} nine"), Record(id="b", text=f"{head} ten")]
+    Collection.build(tmp_path / "c", items, encoder=encoder).close()
+    with Collection.build(tmp_path / "c", items, encoder=encoder, overwrite=True) as collection:
+        change = collection.last_change
+        assert (change.texts_encoded, change.texts_reused) == (0, 2)
+        assert (change.truncated, change.collisions) == (2, 1)
+    with Collection.build(tmp_path / "c", items[:1], encoder=encoder, overwrite=True) as collection:
+        assert (collection.last_change.truncated, collection.last_change.collisions) == (1, 0)

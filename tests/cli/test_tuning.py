@@ -95,13 +95,14 @@ def test_tuning_that_hurts_is_not_kept_and_says_why(
 def test_settings_reach_the_run(run: Run, workshop: Path, alike: Path, tmp_path: Path) -> None:
     outcome = run(
         "tune", alike, "-o", tmp_path / "tuned", "--encoder", workshop / "encoder", *PLAIN,
-        "--mask", "word", "--span-mask", 2, "--noise", 0.5, "--loss", "multi-similarity",
-        "--micro-batch", 8, "--checkpoint-every", 1, "--no-synonyms", "--json",
+        "--mask", "word", "--span-mask", 2, "--mask-from", 12, "--noise", 0.5,
+        "--loss", "multi-similarity", "--micro-batch", 8,
+        "--checkpoint-every", 1, "--no-synonyms", "--json",
     )  # fmt: skip
     assert outcome.status == 0, outcome.err
     found = json.loads((tmp_path / "tuned" / "tuning.json").read_text())["config"]
     wanted = {
-        "mask": "word", "span_mask": 2, "noise": 0.5, "loss": "multi-similarity",
+        "mask": "word", "span_mask": 2, "mask_from": 12, "noise": 0.5, "loss": "multi-similarity",
         "micro_batch": 8, "checkpoint_every": 1, "synonyms": False,
     }  # fmt: skip
     assert {name: found[name] for name in wanted} == wanted

@@ -189,6 +189,9 @@ def test_list(run: Run, home: Path, tmp_path: Path) -> None:
     assert [(row["name"], row["records"]) for row in rows] == [("names", 5), ("tiny", 7)]
     assert "names" in run("list", "--home", home).out
     assert "No collections" in run("list", "--home", tmp_path).out
+    (tmp_path / "link").symlink_to(home / "names")
+    assert run("list", "--home", tmp_path, "--json").json[0]["name"] == "link"
+    (tmp_path / "link").unlink()
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "collection.db").write_text("not a database, but long enough" * 50)
     row = run("list", "--home", tmp_path, "--json").json[0]

@@ -20,6 +20,7 @@ from mirror_index.errors import (
     CollectionError,
     EncoderError,
     EncoderMismatchError,
+    SourceError,
     UsageError,
 )
 from mirror_index.records import Concept, Record, Rejected, SourceItem
@@ -184,6 +185,21 @@ def test_an_interrupted_build_encodes_nothing_twice(
         oracle.put(names(40)[5:])
         oracle.check(collection, ["renal failure type 3"])
         assert collection.verify(encoder=encoder).ok
+
+
+def test_a_source_that_cannot_be_read_at_all_leaves_no_folder(tmp_path: Path) -> None:
+    def unreadable() -> Iterator[SourceItem]:
+        raise SourceError("the source is empty")
+        yield from ()
+
+    with pytest.raises(SourceError, match="the source is empty"):
+        Collection.build(tmp_path / "c", unreadable(), encoder=HashEncoder())
+    assert not (tmp_path / "c").exists()
+    (tmp_path / "there").mkdir()
+    with pytest.raises(SourceError, match="the source is empty"):
+        Collection.build(tmp_path / "there", unreadable(), encoder=HashEncoder())
+    with Collection.build(tmp_path / "there", names(3), encoder=HashEncoder()) as collection:
+        assert collection.info()["records"] == 3
 
 
 def test_progress_of_another_encoder_is_not_used(

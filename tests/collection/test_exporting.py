@@ -172,3 +172,21 @@ def test_a_disk_that_is_full(tmp_path: Path, ending: str, monkeypatch: pytest.Mo
     (tmp_path / "file").write_text("x")
     with pytest.raises(CollectionError, match="cannot be written"):
         export_collection(folder, tmp_path / "file" / f"o.{ending}")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+@pytest.mark.parametrize("name", ["t.jsonl", "t.csv", "t.tsv", "t.parquet"])
+@pytest.mark.parametrize("full", ["table", "v.npy", "v.npy.ids.txt"])
+@pytest.mark.parametrize("count", [3, 3000])
+def test_a_disk_full_at_the_end_leaves_nothing(
+    tmp_path: Path, name: str, full: str, count: int
+) -> None:
+    """A few rows are met by the disk only when the file is closed."""
+    items = [Record(id=str(i), text=f"text {i}") for i in range(count)]
+    folder = built(tmp_path / "c", items, HashEncoder(8))
+    place = tmp_path / "out"
+    place.mkdir()
+    (place / f"{name if full == 'table' else full}.part").symlink_to("/dev/full")
+    with pytest.raises(CollectionError, match="No space left"):
+        export_collection(folder, place / name, vectors=place / "v.npy")
+    assert list(place.iterdir()) == []

@@ -426,7 +426,8 @@ MACHINES = {Machine: 12, HalfMachine: 5, HnswMachine: 7, IvfMachine: 5, CodedMac
 def test_any_sequence_of_changes(machine: type[Machine], monkeypatch: pytest.MonkeyPatch) -> None:
     for name, rows in (("FIRST", 3), ("PREFIX", 5)):  # or a few texts would all be candidates
         monkeypatch.setattr(f"mirror_index.index.ann.{name}_ROWS", rows)
-    monkeypatch.setattr("mirror_index.index.approximate._FEW_ROWS", 0)
+    monkeypatch.setattr("mirror_index.index.approximate.FEW_ROWS", 0)
+    monkeypatch.setattr("mirror_index.index.plain.FEW_ROWS", 0)
     monkeypatch.setattr("mirror_index.index.ann._SPARE_ROWS", 3)
     monkeypatch.setattr("mirror_index.collection.nearest.FILTER_EXACT_ROWS", 1)
     monkeypatch.setattr("mirror_index.collection.approximation.TAIL_ROWS", 3)

@@ -52,6 +52,28 @@ def test_copy_equals_the_model(tiny: Tiny, tmp_path: Path, shape: str, pooling: 
     assert np.array_equal(load_query_encoder(tmp_path / "again").encode(TEXTS), ours.vectors)
 
 
+def test_the_runtime_leaves_nothing_in_the_home_folder(tiny: Tiny, tmp_path: Path) -> None:
+    encoder = load_encoder(tiny("bert"), EncoderConfig(precision=Precision.FLOAT32))
+    encoder.save(tmp_path / "encoder")
+    encoder.export_onnx(tmp_path / "encoder")
+    (tmp_path / "home").mkdir()
+    code = (
+        "import sys\nfrom pathlib import Path\n"
+        "from mirror_index.encoding import load_query_encoder\n"
+        "print(load_query_encoder(Path(sys.argv[1])).encode(['abc']).shape)"
+    )
+    left_alone = {k: v for k, v in os.environ.items() if not k.startswith("ORT_")}
+    done = subprocess.run(
+        [sys.executable, "-c", code, tmp_path / "encoder"],
+        env={**left_alone, "HOME": str(tmp_path / "home")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "(1, 32)\n"
+    assert list((tmp_path / "home").rglob("*")) == []
+
+
 def test_the_copy_of_a_bert_shares_the_saved_weights(tiny: Tiny, tmp_path: Path) -> None:
     encoder = load_encoder(tiny("bert"), EncoderConfig(precision=Precision.FLOAT32))
     encoder.save(tmp_path)

@@ -133,6 +133,16 @@ def test_a_gpu_that_is_not_there() -> None:
     assert resolve_device("auto").type == "cpu"
 
 
+def test_a_gpu_of_a_number_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
+    assert resolve_device("cuda:1") == torch.device("cuda:1")
+    with pytest.raises(
+        EncoderError, match=r"no CUDA device has this number: 'cuda:2'\. There are 2"
+    ):
+        resolve_device("cuda:2")
+
+
 @pytest.mark.gpu
 def test_gpu_equals_cpu(tiny: Tiny) -> None:
     if not torch.cuda.is_available():
