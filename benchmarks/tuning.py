@@ -29,6 +29,7 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     PLAIN: {},
     UNMASKED: {},
     "no-mask": {"span_mask": 0},
+    "short-masked": {"mask_from": 0},
     "char-mask": {"mask": MaskUnit.CHAR, "span_mask": 5},
     "word-mask": {"mask": MaskUnit.WORD, "span_mask": 1},
     "token-mask": {"mask": MaskUnit.TOKEN, "span_mask": 2},
@@ -42,7 +43,7 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "tau-0.2": {"tau": 0.2},
     "cls": {"pooling": Pooling.CLS},
     "more-epochs": {"epochs": 4},
-    "more-strings": {"strings": 4 * STRINGS},
+    "more-strings": {"strings": 2 * STRINGS},
     "mlm-20": {"mlm_steps": 20},
 }
 """What a variant changes of `PLAIN`: Mirror with the preset of the data set, without synonyms."""
@@ -74,8 +75,9 @@ SETS: Mapping[str, Set] = {
             partial(tuning_sets.lines, tuning_sets.SENTENCES), tuning_sets.STS_DEV,
         ),
         (
-            UNMASKED, "no-mask", "word-mask", "token-mask", "noise", "multi-similarity", "drophead",
-            "tau-0.2", "cls", "more-epochs", "more-strings", "mlm-20",
+            UNMASKED, "no-mask", "short-masked", "word-mask", "token-mask", "noise",
+            "multi-similarity", "drophead", "tau-0.2", "cls", "more-epochs", "more-strings",
+            "mlm-20",
         ),
     ),
     "words": Set(
@@ -149,7 +151,7 @@ def measure(
             "threads": harness.threads(),
             "seeds": ", ".join(map(str, seeds)),
             "strings": strings,
-            "more strings": 4 * STRINGS,
+            "more strings": 2 * STRINGS,
             "synonym pairs": strings,
         },
     )

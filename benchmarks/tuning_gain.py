@@ -37,11 +37,11 @@ _NOTE = (
     f"strings. Names are looked up among {tuning_sets.GALLERY:,} by dense search alone. "
     "**When to tune:** a raw masked language model, always, and try `--pooling cls` as well; any "
     "encoder on a dictionary whose concepts have "
-    "several names; any encoder on single words, with `--keep`: the guard can only ask for "
-    "misspelt words there, and does not see the gain. **When not to:** a good sentence encoder on "
+    "several names; any encoder on single words, which the guard judges by the neighbours that "
+    "they keep between marks. **When not to:** a good sentence encoder on "
     "sentences of its own kind, where the score moves within a point, up or down, so that the "
-    "time is better spent elsewhere. The guard looks at altered copies where there are no "
-    "synonyms; they speak for robustness against typing errors, not for meaning."
+    "time is better spent elsewhere. The guard looks at altered copies of phrases and sentences "
+    "where there are no synonyms; they speak for robustness against typing errors, not for meaning."
 )
 
 
@@ -87,13 +87,13 @@ CASES: Mapping[str, Case] = {
             "HPO without 2,000 names", None, Preset.PHRASE, tuning_sets.phenotypes,
             tuning_sets.HPO, synonyms=True,
         ),
-        2_000,
+        1_000,
     ),
     "default-medic": Case(
         DataSet(
             "MEDIC", None, Preset.PHRASE, tuning_sets.medic, tuning_sets.NCBI, synonyms=True,
         ),
-        2_000,
+        1_000,
     ),
     "default-words": Case(
         DataSet(

@@ -42,6 +42,7 @@ class MirrorConfig:
         span_mask: characters, or what `mask` names, masked in one random span of the second view;
             0 for none.
         mask: what `span_mask` counts in.
+        mask_from: characters from which on strings are masked; shorter ones stay whole.
         noise: chance that the second view is respelt (letters, case, punctuation).
         loss: InfoNCE, or multi-similarity over hard pairs.
         dropout: hidden and attention dropout probability in both views; None keeps the model's.
@@ -70,6 +71,7 @@ class MirrorConfig:
     tau: float = 0.04
     span_mask: int = 5
     mask: MaskUnit = MaskUnit.CHAR
+    mask_from: int = 31
     noise: float = 0.0
     loss: Loss = Loss.INFONCE
     epochs: int = 1
@@ -109,7 +111,7 @@ class MirrorConfig:
             self.micro_batch,
             "Leave it out to keep whole batches",
         )
-        for name in ("weight_decay", "seed", "checkpoint_every", "mlm_steps"):
+        for name in ("weight_decay", "seed", "checkpoint_every", "mlm_steps", "mask_from"):
             value = getattr(self, name)
             require(value >= 0, f"{name} must not be negative", value, "Leave it out")
         require(self.strings >= 2, "strings must be at least 2", self.strings, "Try 10000")
@@ -163,7 +165,9 @@ class MirrorConfig:
 
 
 _PRESETS: Mapping[Preset, Mapping[str, Any]] = {
-    Preset.SENTENCE: {"tau": 0.04, "span_mask": 5, "epochs": 1, "max_length": 50},
-    Preset.PHRASE: {"tau": 0.04, "span_mask": 5, "epochs": 1, "max_length": 50},
-    Preset.WORD: {"tau": 0.2, "span_mask": 0, "epochs": 2, "max_length": 25},
-}
+    Preset.SENTENCE: {
+        "tau": 0.04, "span_mask": 5, "mask_from": 31, "epochs": 1, "max_length": 50,
+    },
+    Preset.PHRASE: {"tau": 0.04, "span_mask": 5, "mask_from": 0, "epochs": 1, "max_length": 50},
+    Preset.WORD: {"tau": 0.2, "span_mask": 0, "mask_from": 0, "epochs": 2, "max_length": 25},
+}  # fmt: skip

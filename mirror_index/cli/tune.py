@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _SETTINGS = (
     ("--tau", float, "Temperature of InfoNCE."),
     ("--span-mask", int, "Characters, or what --mask names, masked in the second view."),
+    ("--mask-from", int, "Characters from which on strings are masked."),
     ("--noise", float, "Chance that the second view is respelt."),
     ("--epochs", int, "Passes over the strings."),
     ("--max-length", int, "Tokens read of each string while tuning."),

@@ -140,11 +140,14 @@ def compare(
     """Return the measures of two encoders' answers; with `after` None, of the first alone.
 
     Retrieval is the accuracy at 1 and the mean reciprocal rank of altered copies, and the accuracy
-    at 1 and 5 and the same rank for held-out names. Geometry is taken on the held-out strings.
-    Alignment is the mean squared distance of altered copies to their originals, uniformity the log
-    of the mean of ``exp(-2 d^2)`` over pairs (Wang & Isola, arXiv 2005.10242; lower is better for
-    both). Effective rank is the exponential of the entropy of the singular values (Roy & Vetterli
-    2007); resampling repeats rows and so lowers it, hence no interval.
+    at 1 and 5 and the same rank for held-out names. For single words there is the share of
+    neighbours that marks leave them (`marks.neighbours_kept`).
+
+    Geometry is taken on the held-out strings. Alignment is the mean squared distance of altered
+    copies to their originals, uniformity the log of the mean of ``exp(-2 d^2)`` over pairs (Wang &
+    Isola, arXiv 2005.10242; lower is better for both). Effective rank is the exponential of the
+    entropy of the singular values (Roy & Vetterli 2007); resampling repeats rows and so lowers it,
+    hence no interval.
     """
     sides = [answers for answers in (before, after) if answers is not None]
     values = [_values(probes, answers) for answers in sides]
@@ -167,11 +170,16 @@ def _rows(probes: Probes) -> list[_Row]:
         _Row("typos_acc1", "  of these typos", altered.get("typos", 0), True),
         _Row("words_acc1", "  of these word order", altered.get("words", 0), True),
         _Row("gap_acc1", "copies with a gap, Acc@1", altered.get("gap", 0), True),
+        _Row("neighbours_kept", "neighbours kept between marks", _words_asked(probes), True),
         _Row("alignment", "alignment", main, False),
         _Row("uniformity", "uniformity", probes.held, False),
         _Row("mean_cosine", "mean cosine", probes.held, None),
         _Row("effective_rank", "effective rank", probes.held, None),
     ]
+
+
+def _words_asked(probes: Probes) -> int:
+    return min(probes.held, len(probes.marked[0])) if probes.marked else 0
 
 
 def _values(probes: Probes, answers: Answers) -> dict[str, FloatArray]:
@@ -181,6 +189,8 @@ def _values(probes: Probes, answers: Answers) -> dict[str, FloatArray]:
         found["synonym_acc1"] = (answers.name_ranks == 1).astype(np.float64)
         found["synonym_acc5"] = (answers.name_ranks <= 5).astype(np.float64)
         found["synonym_mrr"] = 1.0 / answers.name_ranks
+    if len(answers.neighbours):
+        found["neighbours_kept"] = answers.neighbours
     hits = {kind: (ranks == 1).astype(np.float64) for kind, ranks in answers.ranks.items()}
     reciprocal = {kind: 1.0 / ranks for kind, ranks in answers.ranks.items()}
     found |= {f"{kind}_acc1": values for kind, values in hits.items()}

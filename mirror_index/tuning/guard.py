@@ -35,8 +35,14 @@ def judge(measures: Sequence[Measure]) -> Verdict:
     3. The main measure moved beyond noise: a gain, or a loss. Beyond noise means that the 95%
        interval of the change excludes 0 and that a randomisation test at 5% rejects "no change" (a
        bootstrap alone is too sure of few strings).
-    4. Within noise, the mean reciprocal rank of the same queries decides, which sees changes past
-       the first place: a gain only if it rose beyond noise.
+    4. Within noise, the mean reciprocal rank of the same queries decides if it moved beyond noise;
+       it sees changes past the first place.
+    5. Single words without synonyms can only be asked for misspelt, which says little of what they
+       mean. Where that stayed within noise, both of these make a gain: more of the neighbours of a
+       word remain when it stands between marks, beyond noise, and the vectors spread more evenly
+       (the 95% interval of the change of uniformity lies below 0; Wang & Isola 2020, arXiv
+       2005.10242). Vectors that collapse do not spread, and vectors that scatter at random keep no
+       neighbours.
     """
     found = {measure.name: measure for measure in measures}
     collapse = _collapse(found.get("mean_cosine"), found.get("effective_rank"))
@@ -53,9 +59,22 @@ def judge(measures: Sequence[Measure]) -> Verdict:
     direction = _direction(main)
     if direction:
         return Verdict(gain=direction > 0, reason=_sentence(main, direction))
-    if _direction(finer) > 0:
-        return Verdict(gain=True, reason=_sentence(finer, 1))
-    return Verdict(gain=False, reason=_sentence(main, 0))
+    if _direction(finer):
+        return Verdict(gain=_direction(finer) > 0, reason=_sentence(finer, _direction(finer)))
+    words = found.get("neighbours_kept") if kind == "altered" else None
+    return _by_neighbours(words, found.get("uniformity")) or Verdict(
+        gain=False, reason=_sentence(main, 0)
+    )
+
+
+def _by_neighbours(neighbours: Measure | None, uniformity: Measure | None) -> Verdict | None:
+    """Return a gain where single words keep more neighbours and spread more evenly, else None."""
+    if neighbours is None or uniformity is None or _direction(neighbours) <= 0:
+        return None
+    spread = uniformity.change
+    if spread is None or spread.high is None or spread.high >= 0:
+        return None
+    return Verdict(gain=True, reason=f"{_sentence(neighbours, 1)}; {_sentence(uniformity, -1)}")
 
 
 def _collapse(cosine: Measure | None, rank: Measure | None) -> str | None:

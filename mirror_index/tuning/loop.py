@@ -13,35 +13,15 @@ import torch
 
 from mirror_index.config import Loss, MirrorConfig, Precision
 from mirror_index.encoding.transformer import TransformerEncoder
-from mirror_index.errors import TuningError, UsageError
+from mirror_index.errors import UsageError
 from mirror_index.progress import Reporter
 from mirror_index.tuning.checkpoint import Checkpoint, go_on
 from mirror_index.tuning.noise import drophead, dropout
 from mirror_index.tuning.objective import mirror_loss, multi_similarity_loss
 from mirror_index.tuning.pairs import Pair, PairSampler
-from mirror_index.tuning.passes import Pass, Passes
+from mirror_index.tuning.passes import Pass
 from mirror_index.tuning.processes import ALONE, Team
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Optimisation:
-    """The settings a run uses, after synonyms and hardware are known.
-
-    Attributes:
-        tau: temperature.
-        learning_rate: peak learning rate.
-        warmup: share of steps it rises over; 0 keeps it constant.
-        batch_size: pairs a step.
-        steps: optimiser steps in all.
-        dtype: "float32" or "bfloat16" (mixed precision; the weights stay float32).
-    """
-
-    tau: float
-    learning_rate: float
-    warmup: float
-    batch_size: int
-    steps: int
-    dtype: str
+from mirror_index.tuning.stepping import Optimisation, Stepper
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,20 +101,13 @@ def train(
         )
         advance = stack.enter_context(reporter.stage("tune", optimisation.steps, "steps"))
         advance(len(losses))
-        try:
-            for batch in islice(_batches(sampler, config, generator), len(losses), None):
-                losses.append(step(batch, len(losses)))
-                advance(1)
-                if not math.isfinite(losses[-1]):
-                    break
-                if checkpoint is not None and team.leads and checkpoint.due(len(losses)):
-                    checkpoint.save(encoder.model, step.optimiser, losses)
-        except torch.OutOfMemoryError as error:
-            raise TuningError(
-                "the device has too little memory for this batch",
-                value=config.batch_size,
-                remedy="Use --micro-batch 16, a smaller batch size or --device cpu",
-            ) from error
+        for batch in islice(_batches(sampler, config, generator), len(losses), None):
+            losses.append(step(batch, len(losses)))
+            advance(1)
+            if not math.isfinite(losses[-1]):
+                break
+            if checkpoint is not None and team.leads and checkpoint.due(len(losses)):
+                checkpoint.save(encoder.model, step.optimiser, losses)
     finite = math.isfinite(losses[-1]) and all(
         bool(torch.isfinite(weights).all()) for weights in encoder.model.parameters()
     )
@@ -163,31 +136,17 @@ class _Step:
         self._config = config
         self._settings = optimisation
         self._team = team
-        self.passes = Passes(
-            encoder,
-            mixed=optimisation.dtype == "bfloat16",
-            micro_batch=config.micro_batch,
-            seed=config.seed,
-            processes=team.size,
+        self._stepper = Stepper(
+            encoder, encoder.model, config, optimisation, team, seed=config.seed
         )
-        self.optimiser = torch.optim.AdamW(
-            parameter_groups(encoder.model, config.weight_decay),
-            lr=optimisation.learning_rate,
-            fused=True,
-        )
-        encoder.model.train()
+        self.passes = self._stepper.passes
+        self.optimiser = self._stepper.optimiser
 
     def __call__(self, batch: list[Pair], number: int) -> float:
-        self.optimiser.zero_grad(set_to_none=True)
-        loss = self.backward(batch, number)
-        rate = self._settings.learning_rate * rate_factor(number, self._settings)
-        for group in self.optimiser.param_groups:
-            group["lr"] = rate
-        self.optimiser.step()
-        return loss
+        return self._stepper.take(number, lambda: self.backward(batch, number))
 
     def backward(self, batch: list[Pair], number: int) -> float:
-        """Add the gradients of the batch's loss to the parameters; return the loss."""
+        """Add the gradients of this process's passes to the parameters; return the batch's loss."""
         texts = [pair.left for pair in batch] + [pair.right for pair in batch]
         mine = self.passes.cut(texts, number)[self._team.rank :: self._team.size]
         twice = self.passes.too_large(mine)
@@ -202,7 +161,6 @@ class _Step:
                 part = self.passes.run(one) if twice else part
                 with self.passes.plain_arithmetic():
                     part.backward(rows.grad[one.rows])  # type: ignore[no-untyped-call, index]
-        self._team.add_up_gradients(self._parameters())
         return float(loss.detach())
 
     def _all_rows(
@@ -223,28 +181,6 @@ class _Step:
         if self._config.loss is Loss.MULTI_SIMILARITY:
             return multi_similarity_loss(rows, positives, negatives)
         return mirror_loss(rows, positives, negatives, self._settings.tau)
-
-    def _parameters(self) -> list[torch.nn.Parameter]:
-        return [p for group in self.optimiser.param_groups for p in group["params"]]
-
-
-def parameter_groups(model: torch.nn.Module, weight_decay: float) -> list[dict[str, object]]:
-    """Split parameters into matrices, which decay, and biases and norms, which do not."""
-    weights = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    return [
-        {"params": [w for w in weights if w.ndim > 1], "weight_decay": weight_decay},
-        {"params": [w for w in weights if w.ndim <= 1], "weight_decay": 0.0},
-    ]
-
-
-def rate_factor(step: int, optimisation: Optimisation) -> float:
-    """Return the share of the peak learning rate at a step that counts from 0."""
-    if optimisation.warmup == 0:
-        return 1.0
-    rise = max(1, round(optimisation.warmup * optimisation.steps))
-    if step < rise:
-        return (step + 1) / rise
-    return max(0.0, (optimisation.steps - step) / max(1, optimisation.steps - rise))
 
 
 def _batches(

@@ -16,13 +16,14 @@ from mirror_index.config import MirrorConfig
 from mirror_index.encoding.batching import Batch
 from mirror_index.encoding.masked import PredictionHead
 from mirror_index.encoding.transformer import TransformerEncoder
-from mirror_index.errors import EncoderError, TuningError
+from mirror_index.errors import EncoderError
 from mirror_index.progress import Reporter
 from mirror_index.tuning.checkpoint import Checkpoint, go_on
-from mirror_index.tuning.loop import Optimisation, Trace, parameter_groups, rate_factor
+from mirror_index.tuning.loop import Trace
 from mirror_index.tuning.noise import dropout
-from mirror_index.tuning.passes import Pass, Passes
+from mirror_index.tuning.passes import Pass
 from mirror_index.tuning.processes import ALONE, Team
+from mirror_index.tuning.stepping import Optimisation, Stepper
 from mirror_index.vectors import BoolVector
 
 SHARE = 0.15
@@ -195,37 +196,15 @@ class _MaskedStep:
         self._seed = config.seed
         self._team = team
         self._vocabulary = vocabulary_of(encoder)
-        self._passes = Passes(
-            encoder,
-            mixed=settings.dtype == "bfloat16",
-            micro_batch=config.micro_batch,
-            seed=int(np.random.SeedSequence([config.seed, _STREAM]).generate_state(1)[0]),
-            processes=team.size,
-        )
         self.model = nn.ModuleDict({"body": encoder.model, "head": head})
-        self.optimiser = torch.optim.AdamW(
-            parameter_groups(self.model, config.weight_decay),
-            lr=settings.learning_rate,
-            fused=True,
-        )
-        self.model.train()
+        seed = int(np.random.SeedSequence([config.seed, _STREAM]).generate_state(1)[0])
+        self._stepper = Stepper(encoder, self.model, config, settings, team, seed=seed)
+        self._passes = self._stepper.passes
+        self.optimiser = self._stepper.optimiser
 
     def __call__(self, texts: Sequence[str], number: int) -> float:
-        self.optimiser.zero_grad(set_to_none=True)
         chosen = texts_of_step(texts, self._settings.batch_size, number, self._seed)
-        try:
-            loss = self._backward(chosen, number)
-        except torch.OutOfMemoryError as error:
-            raise TuningError(
-                "the device has too little memory for this batch",
-                value=self._settings.batch_size,
-                remedy="Use --micro-batch 16, a smaller batch size or --device cpu",
-            ) from error
-        rate = self._settings.learning_rate * rate_factor(number, self._settings)
-        for group in self.optimiser.param_groups:
-            group["lr"] = rate
-        self.optimiser.step()
-        return loss
+        return self._stepper.take(number, lambda: self._backward(chosen, number))
 
     def _backward(self, texts: Sequence[str], number: int) -> float:
         """Add the gradients of the mean loss over the hidden tokens; return that loss."""
@@ -241,9 +220,6 @@ class _MaskedStep:
                 with self._passes.plain_arithmetic():
                     loss.backward()  # type: ignore[no-untyped-call]
                 total += loss.detach()
-        self._team.add_up_gradients(
-            [p for group in self.optimiser.param_groups for p in group["params"]]
-        )
         self._team.add_up(total)
         return float(total)
 

@@ -142,6 +142,8 @@ class PairSampler:
         return Pair(left=text, right=right, left_text=text, right_text=text)
 
     def _masked(self, text: str, generator: np.random.Generator) -> str:
+        if len(text) < self._config.mask_from:
+            return text
         length, unit = self._config.span_mask, self._config.mask
         if unit is MaskUnit.CHAR:
             return mask_span(text, length, self._mask_token, generator)

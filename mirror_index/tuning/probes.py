@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mirror_index.progress import Advance
+from mirror_index.tuning import marks
 from mirror_index.tuning.augment import ALTERATIONS
 from mirror_index.tuning.resampling import FloatArray
 from mirror_index.tuning.strings import Split
@@ -63,12 +64,15 @@ class Probes:
         held: number of held-out strings.
         altered: one set of queries per kind of alteration that applied to any string.
         dictionary: None when no name could be held out.
+        marked: for each kind of marks, the first strings of the gallery between these; empty unless
+            most are single words.
     """
 
     gallery: tuple[str, ...]
     held: int
     altered: tuple[Altered, ...]
     dictionary: Dictionary | None
+    marked: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,12 +84,15 @@ class Answers:
         ranks: per kind of alteration, the rank of the original (from 1) for each query.
         distances: per kind, the squared distance from each altered copy to its original.
         name_ranks: rank of the right concept for each held-out name; empty without a dictionary.
+        neighbours: share of its neighbours that each held-out word keeps between marks; empty
+            unless that was asked.
     """
 
     vectors: FloatMatrix
     ranks: Mapping[str, IntVector]
     distances: Mapping[str, FloatArray]
     name_ranks: IntVector
+    neighbours: FloatArray = field(default_factory=lambda: np.empty(0))
 
 
 def make_probes(split: Split, seed: int) -> Probes:
@@ -93,7 +100,7 @@ def make_probes(split: Split, seed: int) -> Probes:
 
     At most 400 held-out strings of four characters or more are altered in each way and looked for
     among all held-out and 2,000 trained strings; held-out names are looked up in at most 20,000
-    names.
+    names. Where most strings are single words, 400 of the gallery are asked about between marks.
     """
     generator = np.random.default_rng(seed)
     others = generator.permutation(len(split.strings))[:OTHER_STRINGS]
@@ -105,6 +112,7 @@ def make_probes(split: Split, seed: int) -> Probes:
         held=len(split.held_strings),
         altered=tuple(queries for queries in altered if queries.texts),
         dictionary=_dictionary(split, generator) if split.held_names else None,
+        marked=_marked(gallery, len(split.held_strings)),
     )
 
 
@@ -113,7 +121,7 @@ def texts_of(probes: Probes) -> int:
     altered = sum(len(queries.texts) for queries in probes.altered)
     dictionary = probes.dictionary
     names = len(dictionary.queries) + len(dictionary.names) if dictionary else 0
-    return len(probes.gallery) + altered + names
+    return len(probes.gallery) + altered + names + sum(map(len, probes.marked))
 
 
 def answer(encoder: EncoderLike, probes: Probes, advance: Advance) -> Answers:
@@ -131,6 +139,7 @@ def answer(encoder: EncoderLike, probes: Probes, advance: Advance) -> Answers:
         ranks=ranks,
         distances=distances,
         name_ranks=_name_ranks(encoder, probes.dictionary, advance),
+        neighbours=_neighbours(encoder, probes, gallery, advance),
     )
 
 
@@ -177,6 +186,23 @@ def _dictionary(split: Split, generator: np.random.Generator) -> Dictionary:
         names=tuple(names),
         starts=np.array(starts, dtype=np.int64),
     )
+
+
+def _marked(gallery: Sequence[str], held: int) -> tuple[tuple[str, ...], ...]:
+    words = gallery[: marks.COMPARED]
+    if not held or len(words) < marks.FEWEST or not marks.single_words(words):
+        return ()
+    return tuple(tuple(texts) for texts in marks.between(words))
+
+
+def _neighbours(
+    encoder: EncoderLike, probes: Probes, gallery: FloatMatrix, advance: Advance
+) -> FloatArray:
+    if not probes.marked:
+        return np.empty(0)
+    words = len(probes.marked[0])
+    marked = [_encode(encoder, texts, advance) for texts in probes.marked]
+    return marks.neighbours_kept(gallery[:words], marked, min(probes.held, words))
 
 
 def _name_ranks(encoder: EncoderLike, dictionary: Dictionary | None, advance: Advance) -> IntVector:

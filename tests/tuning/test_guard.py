@@ -54,7 +54,7 @@ SOUND = [
         (altered(WORSE, BETTER), False, "altered_acc1 fell"),
         (altered(SAME, BETTER), True, "altered_mrr rose"),
         (altered(SAME, SAME), False, "altered_acc1 did not move beyond noise"),
-        (altered(SAME, WORSE), False, "did not move"),
+        (altered(SAME, WORSE), False, "altered_mrr fell"),
         (synonym(BETTER, SAME) + altered(WORSE, WORSE), True, "synonym_acc1 rose"),
         (synonym(WORSE, SAME) + altered(BETTER, BETTER), False, "synonym_acc1 fell"),
         (synonym(SAME, SAME) + altered(BETTER, BETTER), False, "synonym_acc1 did not move"),
@@ -64,6 +64,51 @@ SOUND = [
     ],
 )
 def test_rule(measures: list[Measure], gain: bool, reason: str) -> None:
+    verdict = judge([*measures, *SOUND])
+    assert verdict.gain is gain
+    assert reason in verdict.reason
+
+
+WORDS = measure("neighbours_kept", 0.6, 0.7)
+ROUNDER = measure("uniformity", -3.0, -3.5, p=None)
+
+
+@pytest.mark.parametrize(
+    ("measures", "gain", "reason"),
+    [
+        ([*altered(SAME, SAME), WORDS, ROUNDER], True, "neighbours_kept rose from 0.600 to 0.700"),
+        ([*altered(SAME, SAME), WORDS, ROUNDER], True, "; uniformity fell from -3.000 to -3.500"),
+        ([*altered(WORSE, SAME), WORDS, ROUNDER], False, "altered_acc1 fell"),
+        ([*altered(SAME, WORSE), WORDS, ROUNDER], False, "altered_mrr fell"),
+        ([*altered(SAME, SAME, n=7), WORDS, ROUNDER], False, "too few"),
+        ([*synonym(SAME, SAME), WORDS, ROUNDER], False, "synonym_acc1 did not move"),
+        ([*altered(SAME, SAME), WORDS], False, "altered_acc1 did not move"),
+        ([*altered(SAME, SAME), ROUNDER], False, "altered_acc1 did not move"),
+        (
+            [*altered(SAME, SAME), measure("neighbours_kept", 0.6, 0.7, p=0.06), ROUNDER],
+            False,
+            "altered_acc1 did not move",
+        ),
+        (
+            [*altered(SAME, SAME), measure("neighbours_kept", 0.6, 0.5), ROUNDER],
+            False,
+            "altered_acc1 did not move",
+        ),
+        (
+            [*altered(SAME, SAME), WORDS, measure("uniformity", -3.0, -3.009, p=None)],
+            False,
+            "altered_acc1 did not move",
+        ),
+        (
+            [*altered(SAME, SAME), WORDS, measure("uniformity", -3.0, -3.5, None, p=None)],
+            False,
+            "altered_acc1 did not move",
+        ),
+    ],
+)
+def test_single_words_go_by_their_neighbours(
+    measures: list[Measure], gain: bool, reason: str
+) -> None:
     verdict = judge([*measures, *SOUND])
     assert verdict.gain is gain
     assert reason in verdict.reason

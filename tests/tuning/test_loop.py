@@ -17,15 +17,9 @@ from mirror_index.encoding.transformer import TransformerEncoder
 from mirror_index.errors import TuningError, UsageError
 from mirror_index.progress import SILENT
 from mirror_index.tuning import loop
-from mirror_index.tuning.loop import (
-    Optimisation,
-    batch_bounds,
-    parameter_groups,
-    plan,
-    rate_factor,
-    train,
-)
+from mirror_index.tuning.loop import batch_bounds, plan, train
 from mirror_index.tuning.pairs import PairSampler
+from mirror_index.tuning.stepping import Optimisation, parameter_groups, rate_factor
 from mirror_index.tuning.strings import Split
 from tests.tiny import SHAPES
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import copy
 import json
+import os
+import shutil
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -20,10 +23,11 @@ from mirror_index.encoding.masked import load_prediction_head
 from mirror_index.encoding.transformer import TransformerEncoder
 from mirror_index.errors import EncoderError, TuningError, UsageError
 from mirror_index.progress import SILENT
-from mirror_index.tuning import mlm, tune
+from mirror_index.tuning import mlm, stepping, tune
 from mirror_index.tuning.checkpoint import FILE, MLM_FILE, Checkpoint, partial_folder
-from mirror_index.tuning.loop import Optimisation, Trace, rate_factor
+from mirror_index.tuning.loop import Trace
 from mirror_index.tuning.mlm import Vocabulary, mask_tokens, texts_of_step, vocabulary_of, warm_up
+from mirror_index.tuning.stepping import Optimisation, rate_factor
 from tests.tiny import SHAPES, tiny_tokenizer, write_tiny_mlm
 
 VOCABULARY = Vocabulary(
@@ -176,7 +180,7 @@ def test_the_rate_rises_and_falls(
         asked.append((step, settings))
         return rate_factor(step, settings)
 
-    monkeypatch.setattr(mlm, "rate_factor", watched)
+    monkeypatch.setattr(stepping, "rate_factor", watched)
     trained(raw, phrases[:20], CONFIG)
     assert [step for step, _ in asked] == list(range(6))
     (settings,) = {replace(settings) for _, settings in asked}
@@ -241,7 +245,7 @@ def test_too_little_memory_says_what_to_do(
     def full(*_: object) -> torch.Tensor:
         raise torch.OutOfMemoryError
 
-    monkeypatch.setattr(mlm.Passes, "states", full)
+    monkeypatch.setattr(stepping.Passes, "states", full)
     with pytest.raises(TuningError, match="smaller batch"):
         trained(raw, phrases[:20], CONFIG)
 
@@ -332,3 +336,11 @@ def test_a_base_without_a_head_is_refused_before_any_step(
 def test_steps_are_not_negative() -> None:
     with pytest.raises(UsageError, match="mlm_steps"):
         MirrorConfig(mlm_steps=-1)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names that are not UTF-8 are Linux's")
+def test_a_folder_may_have_any_name(raw: Path, phrases: list[str], tmp_path: Path) -> None:
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff \xfe"))
+    shutil.copytree(raw, folder)
+    _, trace = trained(folder, phrases[:20], replace(CONFIG, mlm_steps=1))
+    assert trace.finite

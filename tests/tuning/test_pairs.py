@@ -5,8 +5,9 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
+import pytest
 
-from mirror_index.config import MaskUnit, MirrorConfig
+from mirror_index.config import MaskUnit, MirrorConfig, Preset
 from mirror_index.tuning.augment import Span, words_of
 from mirror_index.tuning.pairs import MAX_PAIRS_PER_CONCEPT, Pair, PairSampler
 from mirror_index.tuning.strings import Split
@@ -21,7 +22,7 @@ def sampler(
     parts = Split(
         strings=strings, concepts=concepts or {}, dictionary={}, held_strings=(), held_names=()
     )
-    return PairSampler(parts, MirrorConfig(**settings), mask_token)
+    return PairSampler(parts, MirrorConfig(**{"mask_from": 0, **settings}), mask_token)
 
 
 def plain(left: str, right: str) -> Pair:
@@ -38,6 +39,20 @@ def test_identity_pairs_are_each_string_once_with_a_fresh_mask() -> None:
     assert all(p.right.count("[MASK]") == 1 and p.left == p.right_text for p in first)
     masks = [{p.left: p.right for p in epoch} for epoch in (first, second)]
     assert masks[0] != masks[1]
+
+
+@pytest.mark.parametrize("unit", list(MaskUnit))
+def test_short_strings_stay_whole(unit: MaskUnit) -> None:
+    lengths = range(20, 42)
+    strings = tuple("ab c" * 5 + "d" * (length - 20) for length in lengths)
+    pairs = sampler(strings, mask=unit, span_mask=1, mask_from=31).epoch(np.random.default_rng(0))
+    assert {len(pair.left) for pair in pairs if pair.left != pair.right} == set(range(31, 42))
+
+
+def test_short_sentences_stay_whole_and_names_are_masked() -> None:
+    found = {preset.value: MirrorConfig.for_preset(preset).mask_from for preset in Preset}
+    assert found == {"sentence": 31, "phrase": 0, "word": 0}
+    assert MirrorConfig().mask_from == 31
 
 
 def test_without_span_mask_both_views_are_equal() -> None:
