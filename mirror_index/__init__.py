@@ -25,7 +25,6 @@ if TYPE_CHECKING:
         VerifyReport,
     )
     from mirror_index.collection.confusables import Confusable, confusables
-    from mirror_index.collection.exporting import ExportReport, export_collection
     from mirror_index.collection.repairing import RepairReport, repair_collection
     from mirror_index.config import (
         Dtype,
@@ -50,6 +49,7 @@ if TYPE_CHECKING:
     from mirror_index.encoding import load_encoder
     from mirror_index.encoding.transformer import TransformerEncoder as Encoder
     from mirror_index.errors import MirrorIndexError
+    from mirror_index.export.records import ExportReport, export_collection
     from mirror_index.linking import calibrate, evaluate_linking, link
     from mirror_index.linking.abbreviations import Definition, definitions
     from mirror_index.linking.refitting import roll_back_collection
@@ -85,8 +85,8 @@ _HOMES = {
     "NearestRows": "collection",
     "Problem": "collection",
     "VerifyReport": "collection",
-    "ExportReport": "collection.exporting",
-    "export_collection": "collection.exporting",
+    "ExportReport": "export.records",
+    "export_collection": "export.records",
     "RepairReport": "collection.repairing",
     "repair_collection": "collection.repairing",
     "Dtype": "config",

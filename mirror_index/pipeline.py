@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from mirror_index.collection import Collection
-from mirror_index.collection.giving import give_to, give_to_new
 from mirror_index.collection.starting import occupied
 from mirror_index.collection.unencoded import load_unencoded
 from mirror_index.config import (
@@ -24,6 +23,7 @@ from mirror_index.config import (
 from mirror_index.durable import sha256_of
 from mirror_index.encoding import load_stored_encoder, open_encoder
 from mirror_index.errors import CollectionError, UsageError
+from mirror_index.given.building import give_to, give_to_new
 from mirror_index.linking.refitting import refit_when_due
 from mirror_index.npy import NpyWriter
 from mirror_index.progress import SILENT, Reporter

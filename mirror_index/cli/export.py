@@ -30,7 +30,7 @@ def command(collection: str, output: Path, vectors: Path | None, home: Path, as_
     The rows have an id, the text as its source spelt it, the metadata, and in a dictionary the
     concept. The vectors are float32 rows in the same order.
     """
-    from mirror_index.collection.exporting import export_collection
+    from mirror_index.export.records import export_collection
 
     folder = options.find_collection(collection, home)
     report = export_collection(folder, output, vectors=vectors, reporter=BarReporter())

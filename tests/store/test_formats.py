@@ -9,9 +9,9 @@ import pytest
 from sqlite_utils.db import Table
 
 from mirror_index.collection import Collection
-from mirror_index.collection.exporting import export_collection
 from mirror_index.config import SearchOptions
 from mirror_index.errors import CollectionError
+from mirror_index.export.records import export_collection
 from mirror_index.records import Concept, Record, Scope
 from mirror_index.store.layout import DATABASE, FORMAT_VERSION, checksum
 from mirror_index.store.schema import expected_schema, migrate

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from mirror_index.collection import Collection
-from mirror_index.collection.exporting import export_collection
 from mirror_index.config import SearchOptions
 from mirror_index.errors import CollectionError, UsageError
+from mirror_index.export.records import export_collection
 from mirror_index.npy import NpyWriter
 from mirror_index.readers import read
 from mirror_index.records import Concept, Name, Record, Scope

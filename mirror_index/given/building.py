@@ -7,19 +7,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mirror_index.collection.collection import Collection
-from mirror_index.collection.given import (
+from mirror_index.collection.starting import writing
+from mirror_index.collection.unencoded import is_unencoded
+from mirror_index.config import EncoderConfig, ReadOptions
+from mirror_index.encoding import open_encoder
+from mirror_index.errors import UsageError
+from mirror_index.given.pairing import survey
+from mirror_index.given.vectors import (
     GivenVectors,
     StoredVectors,
     check_agreement,
     given_encoder,
     matched,
 )
-from mirror_index.collection.pairing import survey
-from mirror_index.collection.starting import writing
-from mirror_index.collection.unencoded import is_unencoded
-from mirror_index.config import EncoderConfig, ReadOptions
-from mirror_index.encoding import open_encoder
-from mirror_index.errors import UsageError
 from mirror_index.index.vectorfile import map_rows
 from mirror_index.readers import read
 from mirror_index.readers.source import STDIN

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mirror_index.collection.tablewriting import WholeFile, cell_of
+from mirror_index.export.tables import WholeFile, cell_of
 
 _TYPES = (
     (frozenset({"integer"}), pa.int64()),

@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from mirror_index.collection.pairing import (
+from mirror_index.collection.probes import CANARIES
+from mirror_index.collection.unencoded import GIVEN, NoEncoder, unaudited
+from mirror_index.errors import CollectionError, EncoderMismatchError, SourceError
+from mirror_index.given.pairing import (
     SAME_COSINE,
     Survey,
     records_of,
     row_cosines,
     text_key,
 )
-from mirror_index.collection.probes import CANARIES
-from mirror_index.collection.unencoded import GIVEN, NoEncoder, unaudited
-from mirror_index.errors import CollectionError, EncoderMismatchError, SourceError
 from mirror_index.readers.vectorfiles import Flaw, VectorRows
 from mirror_index.records import Concept, Record, Rejected, SourceItem, normalise_text
 from mirror_index.vectors import Encoded, EncoderLike, FloatMatrix, FloatVector

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mirror_index import pipeline
-from mirror_index.collection import Collection, given, giving, pairing
+from mirror_index.collection import Collection
 from mirror_index.config import (
     EncoderConfig,
     IndexSpec,
@@ -26,6 +26,8 @@ from mirror_index.errors import (
     SourceError,
     UsageError,
 )
+from mirror_index.given import building, pairing
+from mirror_index.given import vectors as vectors_given
 from mirror_index.pipeline import add_to_collection, build_collection
 from tests.collection.oracle import names
 from tests.fakes import HashEncoder
@@ -247,7 +249,7 @@ def test_many_windows_and_an_approximate_index(
     from mirror_index.collection import intake
 
     monkeypatch.setattr(intake, "WINDOW_TEXTS", 37)
-    monkeypatch.setattr(given, "_BLOCK", 50)
+    monkeypatch.setattr(vectors_given, "_BLOCK", 50)
     monkeypatch.setattr(pairing, "_BLOCK", 8)
     monkeypatch.setattr(pairing, "SAMPLE", 5)
     records = names(400) + names(60, start=0)
@@ -265,13 +267,13 @@ def test_many_windows_and_an_approximate_index(
 
 
 def test_a_source_that_changes_between_the_readings(tmp_path: Path) -> None:
-    vectors = giving.open_vectors(saved(tmp_path, np.eye(3)))
+    vectors = building.open_vectors(saved(tmp_path, np.eye(3)))
     found = pairing.survey(names(3), vectors)
     assert [text for _, text in found.sample] == [record.text for record in names(3)]
     for other in (names(2), names(4)):
         with pytest.raises(SourceError, match="changed while it was read"):
-            list(given.matched(other, found, vectors, lambda texts: {}))
-    handed = given.GivenVectors(vectors, found, HashEncoder(3))
+            list(vectors_given.matched(other, found, vectors, lambda texts: {}))
+    handed = vectors_given.GivenVectors(vectors, found, HashEncoder(3))
     with pytest.raises(SourceError, match="changed while it was read"):
         handed.encode_audited(["another text"])
     np.testing.assert_array_equal(handed.encode_audited([names(3)[2].text]).vectors, np.eye(3)[2:])

@@ -20,8 +20,8 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from mirror_index.collection.tablewriting import CsvWriter, JsonlWriter, TsvWriter
 from mirror_index.errors import CollectionError, UsageError
+from mirror_index.export.tables import CsvWriter, JsonlWriter, TsvWriter
 from mirror_index.index.vectorfile import map_rows
 from mirror_index.npy import NpyWriter
 from mirror_index.progress import SILENT, Reporter
@@ -207,7 +207,7 @@ class _Export:
                 return CsvWriter(output, columns)
             case ".tsv":
                 return TsvWriter(output, columns)
-        from mirror_index.collection.parquetwriting import ParquetWriter  # loads pyarrow
+        from mirror_index.export.parquet import ParquetWriter  # loads pyarrow
 
         kinds = {self._names[name]: kinds for name, kinds in self._kinds.items()}
         return ParquetWriter(output, columns, kinds)

@@ -1,0 +1,1 @@
+"""Export: the records of a collection, and its vectors, as files that `build` reads back."""
