@@ -142,9 +142,10 @@ def measure(
         tables=(Table(title="Scores x 100, a run a seed", columns=_COLUMNS, rows=rows),),
         note=(
             "Short runs, to be compared with each other. Plain is the published method with the "
-            "settings of its preset, near-identical strings masked out of the negatives, and no "
-            "synonyms; nothing is held out, and the base is not put back where tuning hurt. With "
-            "synonyms the synonym settings hold. The difference to plain is taken seed by seed. "
+            "settings of its preset and masked mean, near-identical strings masked out of the "
+            "negatives, and no synonyms; nothing is held out, and the base is not put back where "
+            "tuning hurt. With synonyms the synonym settings hold. The difference to plain is taken "
+            "seed by seed. "
             f"Names are looked up among {tuning_sets.GALLERY:,}."
         ),
         settings={
@@ -189,7 +190,7 @@ def _after(name: str, variant: str, seed: int, strings: int) -> float:
     changes = {
         "synonyms": False, "seed": seed, "keep": True, "held_out": 0, "device": "cpu",
         "threads": harness.threads(), "strings": strings, "synonym_pairs": strings,
-        **VARIANTS[variant],
+        "pooling": Pooling.MEAN, **VARIANTS[variant],
     }  # fmt: skip
     chosen = SETS[name].data
     config = MirrorConfig.for_preset(chosen.preset, **changes)

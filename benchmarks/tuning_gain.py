@@ -62,14 +62,15 @@ class Case(NamedTuple):
 CASES: Mapping[str, Case] = {
     "mlm-sentences": Case(
         DataSet(
-            "10,000 sentences of STS training data", tuning_sets.MLM, Preset.SENTENCE,
+            "10,000 sentences of STS training data, masked mean", tuning_sets.MLM, Preset.SENTENCE,
             partial(tuning_sets.lines, tuning_sets.SENTENCES), tuning_sets.STS_ALL,
         ),
         10_000,
+        Pooling.MEAN,
     ),
     "mlm-sentences-cls": Case(
         DataSet(
-            "the same, first token instead of mean", tuning_sets.MLM, Preset.SENTENCE,
+            "the same, first token (the default)", tuning_sets.MLM, Preset.SENTENCE,
             partial(tuning_sets.lines, tuning_sets.SENTENCES), tuning_sets.STS_ALL,
         ),
         10_000,

@@ -47,6 +47,8 @@ class MirrorConfig:
         loss: InfoNCE, or multi-similarity over hard pairs.
         dropout: hidden and attention dropout probability in both views; None keeps the model's.
         drophead: probability to drop a whole attention head; with drophead, `dropout` should be 0.
+        pooling: None means what the base says; where it says nothing, masked mean, but the first
+            token for sentences on a masked language model as pretraining left it.
         strings: at most this many distinct strings, sampled with `seed`.
         batch_size: string pairs a step.
         micro_batch: string pairs that the memory holds at once, which changes no gradient; None

@@ -96,6 +96,23 @@ def read_recipe(folder: Path, model_limit: int) -> Recipe:
     return _sentence_transformers_recipe(folder, model_limit)
 
 
+_PRETRAINING_HEADS = ("ForMaskedLM", "ForPreTraining")
+
+
+def is_raw(folder: Path) -> bool:
+    """Return whether a model folder is as pretraining left it.
+
+    That is, it has the head of pretraining, and nothing in it says how tokens become one vector.
+
+    Raises:
+        EncoderError: its config.json is not a JSON object.
+    """
+    if (folder / RECIPE_FILE).is_file() or (folder / "modules.json").is_file():
+        return False
+    heads = read_json(folder / "config.json").get("architectures") or []
+    return any(str(head).endswith(_PRETRAINING_HEADS) for head in heads)
+
+
 _SUPPORTED_MODULES = {"Transformer", "Pooling", "Normalize"}
 _POOLING_FLAGS = {
     "pooling_mode_mean_tokens": Pooling.MEAN,

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mirror_index.config import EncoderConfig, MirrorConfig
+from mirror_index.config import EncoderConfig, MirrorConfig, Pooling, Preset
 from mirror_index.encoding import load_encoder
+from mirror_index.encoding.recipe import is_raw
 from mirror_index.errors import EncoderError, NoGainError
 from mirror_index.progress import SILENT, Reporter
 from mirror_index.records import SourceItem
@@ -21,6 +22,7 @@ from mirror_index.tuning.strings import MAX_HELD_OUT, Corpus, Split, collect, sp
 from mirror_index.vectors import EncoderLike
 
 if TYPE_CHECKING:
+    from mirror_index.encoding.transformer import TransformerEncoder
     from mirror_index.tuning.attempt import Attempt
     from mirror_index.tuning.processes import Team
 
@@ -112,6 +114,7 @@ def _tuned(
         device=config.device, precision=config.precision, threads=config.threads
     )
     base = load_encoder(encoder, settings)
+    config = replace(config, pooling=config.pooling or _pooling(base, encoder, config.preset))
     made = attempt(base, encoder, parts, config, output, processes, reporter)
     clock.lap("tune")
     probes = make_probes(parts, config.seed)
@@ -135,6 +138,19 @@ def _tuned(
         _finish(output, kept or base, card, config, made, reporter)
     _require_gain(verdict, config)
     return TuneResult(folder=output, card=card, seconds=clock.total(), leads=processes.leads)
+
+
+def _pooling(base: TransformerEncoder, source: str | Path | None, preset: Preset) -> Pooling:
+    """Return the pooling to tune with where none is asked for.
+
+    That of the base, but for sentences on a base as pretraining left it, which was never made for
+    any: the first token then, as published.
+    """
+    from mirror_index.encoding.loading import encoder_folder
+
+    if preset is Preset.SENTENCE and is_raw(encoder_folder(source)):
+        return Pooling.CLS
+    return base.recipe.pooling
 
 
 def _finish(

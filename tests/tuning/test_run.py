@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 import torch
 
-from mirror_index.config import EncoderConfig, MirrorConfig, Pooling, Precision
+from mirror_index.config import EncoderConfig, MirrorConfig, Pooling, Precision, Preset
 from mirror_index.encoding import load_encoder
 from mirror_index.errors import EncoderError, MirrorIndexError, NoGainError, TuningError, UsageError
 from mirror_index.records import Record, Rejected
 from mirror_index.tuning import loop, run, tune
 from mirror_index.tuning.guard import Verdict
+from tests.tiny import write_tiny_encoder
 
 Tiny = Callable[[str], Path]
 QUICK = {"batch_size": 40, "precision": Precision.FLOAT32, "device": "cpu"}
@@ -305,3 +306,47 @@ def test_a_gpu_tunes_too(tiny: Tiny, phrases: list[str], tmp_path: Path) -> None
     config = MirrorConfig(keep=True, batch_size=40, device="cuda")
     result = tune(phrases, tmp_path / "tuned", encoder=tiny("bert"), config=config)
     assert load_encoder(result.folder).fingerprint == result.card.tuned
+
+
+@pytest.mark.parametrize(
+    ("head", "stated", "preset", "asked", "expected"),
+    [
+        ("BertForMaskedLM", False, Preset.SENTENCE, None, Pooling.CLS),
+        ("ElectraForPreTraining", False, Preset.SENTENCE, None, Pooling.CLS),
+        ("BertForMaskedLM", False, Preset.SENTENCE, Pooling.MEAN, Pooling.MEAN),
+        ("BertForMaskedLM", False, Preset.PHRASE, None, Pooling.MEAN),
+        ("BertForMaskedLM", True, Preset.SENTENCE, None, Pooling.MEAN),
+        ("BertModel", False, Preset.SENTENCE, None, Pooling.MEAN),
+    ],
+)
+def test_sentences_on_a_raw_model_are_read_by_its_first_token(
+    tmp_path: Path,
+    phrases: list[str],
+    head: str,
+    stated: bool,
+    preset: Preset,
+    asked: Pooling | None,
+    expected: Pooling,
+) -> None:
+    base, output = write_tiny_encoder(tmp_path / "base", "bert"), tmp_path / "tuned"
+    if stated:
+        load_encoder(base).save(base)
+    settings = json.loads((base / "config.json").read_text())
+    (base / "config.json").write_text(json.dumps({**settings, "architectures": [head]}))
+    config = MirrorConfig.for_preset(preset, keep=True, pooling=asked, strings=60, **QUICK)
+    tune(phrases, output, encoder=base, config=config)
+    assert load_encoder(output).recipe.pooling is expected
+    written = json.loads((output / "tuning.json").read_text())["config"]
+    assert (written["preset"], written["pooling"]) == (preset.value, expected.value)
+
+
+def test_a_raw_base_that_is_kept_keeps_its_own_pooling(
+    tmp_path: Path, phrases: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decided(monkeypatch, False)
+    base, output = write_tiny_encoder(tmp_path / "base", "bert"), tmp_path / "tuned"
+    settings = json.loads((base / "config.json").read_text())
+    changed = {**settings, "architectures": ["BertForMaskedLM"]}
+    (base / "config.json").write_text(json.dumps(changed))
+    tune(phrases, output, encoder=base, config=MirrorConfig(strings=60, **QUICK))
+    assert load_encoder(output).recipe.pooling is Pooling.MEAN
