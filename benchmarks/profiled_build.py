@@ -108,15 +108,15 @@ class Stopwatch:
 
 def watch_stages(watch: Stopwatch) -> None:
     """Put the stopwatch on what a build calls."""
-    from mirror_index import pipeline
     from mirror_index.collection import Collection, changing
     from mirror_index.encoding import adaptive, known
     from mirror_index.index.vectorfile import VectorWriter
+    from mirror_index.pipeline import building
     from mirror_index.store.staging import Staging
     from mirror_index.store.writing import WriteStore
 
-    watch.watch_items(pipeline, "read", "read the source")
-    watch.watch(pipeline, "open_encoder", "open the encoder")
+    watch.watch_items(building, "read", "read the source")
+    watch.watch(building, "open_encoder", "open the encoder")
     watch.watch(known, "has_fingerprint", "fingerprint of the encoder")
     watch.watch(known.KnownEncoder, "save", "save the encoder")
     watch.watch(adaptive.AdaptiveEncoder, "_load", "load the model into torch")
@@ -128,7 +128,7 @@ def watch_stages(watch: Stopwatch) -> None:
     watch.watch(VectorWriter, "append", "write vectors")
     watch.watch(changing, "make_ann", "index")
     watch.watch(changing.Change, "_commit", "SQLite: commit")
-    watch.watch(pipeline, "refit_when_due", "calibrate linking")
+    watch.watch(building, "refit_when_due", "calibrate linking")
     watch.watch(Collection, "__init__", "open the collection")
 
 

@@ -144,8 +144,8 @@ def measure(
             "Short runs, to be compared with each other. Plain is the published method with the "
             "settings of its preset and masked mean, near-identical strings masked out of the "
             "negatives, and no synonyms; nothing is held out, and the base is not put back where "
-            "tuning hurt. With synonyms the synonym settings hold. The difference to plain is taken "
-            "seed by seed. "
+            "tuning hurt. With synonyms the synonym settings hold. The difference to plain is "
+            "taken seed by seed. "
             f"Names are looked up among {tuning_sets.GALLERY:,}."
         ),
         settings={

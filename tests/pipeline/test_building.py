@@ -7,12 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mirror_index import pipeline
 from mirror_index.collection import Collection
 from mirror_index.config import EncoderConfig, MirrorConfig, Pooling, Precision
 from mirror_index.encoding import adaptive, load_encoder, load_stored_encoder
 from mirror_index.errors import CollectionError, EncoderError, EncoderMismatchError, UsageError
-from mirror_index.pipeline import add_to_collection, build_collection
+from mirror_index.pipeline import add_to_collection, build_collection, building
 from tests.tiny import write_tiny_encoder
 
 QUICK = MirrorConfig(batch_size=8, precision=Precision.FLOAT32)
@@ -34,7 +33,7 @@ def test_a_finished_collection_is_refused_before_tuning(
     encoder: Path, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     build_collection(source, tmp_path / "c", encoder=encoder).close()
-    monkeypatch.setattr(pipeline, "_tuned_encoder", lambda *given: pytest.fail("tuned"))
+    monkeypatch.setattr(building, "_tuned_encoder", lambda *given: pytest.fail("tuned"))
     with pytest.raises(CollectionError, match="here already"):
         build_collection(source, tmp_path / "c", encoder=encoder, tuned=True)
 
