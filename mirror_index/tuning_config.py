@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 from mirror_index.choices import Pooling, Precision, plain, require
 
@@ -31,6 +31,65 @@ class MaskUnit(str, Enum):
     CHAR = "char"
     TOKEN = "token"
     WORD = "word"
+
+
+class _Rule(NamedTuple):
+    """What the numbers of some settings must be; None, where a setting has it, always passes."""
+
+    names: tuple[str, ...]
+    allowed: Callable[[Any], bool]
+    rule: str
+    remedy: str
+
+
+def _positive(value: float) -> bool:
+    return value > 0
+
+
+def _not_negative(value: float) -> bool:
+    return value >= 0
+
+
+def _at_least(least: int) -> Callable[[int], bool]:
+    return lambda value: value >= least
+
+
+def _share(value: float) -> bool:
+    return 0 <= value < 1
+
+
+_RULES = (
+    _Rule(("tau",), _positive, "must be positive", "The paper uses 0.04 and 0.2"),
+    _Rule(("learning_rate",), _positive, "must be positive", "Try 2e-5"),
+    _Rule(
+        ("synonym_pairs", "synonym_learning_rate", "synonym_tau"),
+        _positive,
+        "must be positive",
+        "Use synonyms=False to go without",
+    ),
+    _Rule(("span_mask",), _not_negative, "must not be negative", "0 is off"),
+    _Rule(
+        ("weight_decay", "seed", "checkpoint_every", "mlm_steps", "mask_from"),
+        _not_negative,
+        "must not be negative",
+        "Leave it out",
+    ),
+    _Rule(("epochs",), _at_least(1), "must be at least 1", "The paper uses 1 or 2"),
+    _Rule(("batch_size",), _at_least(2), "must be at least 2", "Try 200"),
+    _Rule(
+        ("micro_batch",), _at_least(1), "must be at least 1", "Leave it out to keep whole batches"
+    ),
+    _Rule(("strings",), _at_least(2), "must be at least 2", "Try 10000"),
+    _Rule(("max_length",), _at_least(3), "must be at least 3", "Try 50"),
+    _Rule(
+        ("drophead", "held_out", "warmup", "synonym_warmup"),
+        _share,
+        "must be in [0, 1)",
+        "Give a share such as 0.1",
+    ),
+    _Rule(("dropout",), _share, "must be in [0, 1)", "The paper uses 0.1"),
+    _Rule(("noise",), lambda value: 0 <= value <= 1, "must be in [0, 1]", "Try 0.5"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,45 +162,16 @@ class MirrorConfig:
     threads: int | None = None
 
     def __post_init__(self) -> None:
-        require(self.tau > 0, "tau must be positive", self.tau, "The paper uses 0.04 and 0.2")
-        require(self.span_mask >= 0, "span_mask must not be negative", self.span_mask, "0 is off")
-        require(self.epochs >= 1, "epochs must be at least 1", self.epochs, "The paper uses 1 or 2")
-        require(self.batch_size >= 2, "batch_size must be at least 2", self.batch_size, "Try 200")
-        require(
-            self.micro_batch is None or self.micro_batch >= 1,
-            "micro_batch must be at least 1",
-            self.micro_batch,
-            "Leave it out to keep whole batches",
-        )
-        for name in ("weight_decay", "seed", "checkpoint_every", "mlm_steps", "mask_from"):
-            value = getattr(self, name)
-            require(value >= 0, f"{name} must not be negative", value, "Leave it out")
-        require(self.strings >= 2, "strings must be at least 2", self.strings, "Try 10000")
-        require(
-            self.learning_rate > 0, "learning_rate must be positive", self.learning_rate, "Try 2e-5"
-        )
-        for name in ("synonym_pairs", "synonym_learning_rate", "synonym_tau"):
-            value = getattr(self, name)
-            require(
-                value > 0, f"{name} must be positive", value, "Use synonyms=False to go without"
-            )
+        for names, allowed, rule, remedy in _RULES:
+            for name in names:
+                value = getattr(self, name)
+                require(value is None or allowed(value), f"{name} {rule}", value, remedy)
         require(
             self.pooling is not Pooling.PADDED_MEAN,
             "pooling padded-mean is not for tuning",
             Pooling.PADDED_MEAN.value,
             "Use mean",
         )
-        for name in ("drophead", "held_out", "warmup", "synonym_warmup"):
-            value = getattr(self, name)
-            require(0 <= value < 1, f"{name} must be in [0, 1)", value, "Give a share such as 0.1")
-        require(0 <= self.noise <= 1, "noise must be in [0, 1]", self.noise, "Try 0.5")
-        require(
-            self.dropout is None or 0 <= self.dropout < 1,
-            "dropout must be in [0, 1)",
-            self.dropout,
-            "The paper uses 0.1",
-        )
-        require(self.max_length >= 3, "max_length must be at least 3", self.max_length, "Try 50")
         require(
             not (self.keep and self.require_gain),
             "keep and require_gain exclude each other",

@@ -71,20 +71,7 @@ def build_collection(
     """
     items = read(source, read_options)  # first: a source that is not there must cost no training
     if tuned:
-        if vectors is not None:
-            raise UsageError(
-                "given vectors are not those of a tuned encoder",
-                value=str(vectors),
-                remedy="Leave out the vectors or the tuning",
-            )
-        if str(source) == STDIN:
-            raise UsageError(
-                "tuning reads the source once more than standard input can be read",
-                remedy="Save it to a file and name that",
-            )
-        _refuse_several_processes()
-        if not overwrite:
-            _refuse_finished(folder)
+        _refuse_tuning(source, folder, vectors, overwrite=overwrite)
         config = tuned if isinstance(tuned, MirrorConfig) else PHRASES
         encoder = _tuned_encoder(source, folder, encoder, config, read_options, reporter)
     model: EncoderLike
@@ -109,6 +96,26 @@ def build_collection(
     return collection
 
 
+def _refuse_tuning(
+    source: str | Path, folder: Path, vectors: str | Path | None, *, overwrite: bool
+) -> None:
+    """Say at once, before minutes of tuning, what the build would stumble over."""
+    if vectors is not None:
+        raise UsageError(
+            "given vectors are not those of a tuned encoder",
+            value=str(vectors),
+            remedy="Leave out the vectors or the tuning",
+        )
+    if str(source) == STDIN:
+        raise UsageError(
+            "tuning reads the source once more than standard input can be read",
+            remedy="Save it to a file and name that",
+        )
+    _refuse_several_processes()
+    if not overwrite:
+        _refuse_finished(folder)
+
+
 def _refuse_several_processes() -> None:
     """Several processes can tune together, but one alone builds a collection."""
     from mirror_index.tuning.processes import launched  # torch, which tuning needs in any case
@@ -121,7 +128,7 @@ def _refuse_several_processes() -> None:
 
 
 def _refuse_finished(folder: Path) -> None:
-    """Say at once, before minutes of tuning, that a finished collection is in the way."""
+    """Say that a finished collection is in the way."""
     try:
         Collection.open(folder).close()
     except CollectionError:

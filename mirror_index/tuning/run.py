@@ -110,10 +110,7 @@ def _tuned(
     clock = _Clock()
     corpus, parts = _read(items, config, reporter)
     clock.lap("read")
-    settings = EncoderConfig(
-        device=config.device, precision=config.precision, threads=config.threads
-    )
-    base = load_encoder(encoder, settings)
+    base = _base(encoder, config)
     config = replace(config, pooling=config.pooling or _pooling(base, encoder, config.preset))
     made = attempt(base, encoder, parts, config, output, processes, reporter)
     clock.lap("tune")
@@ -138,6 +135,13 @@ def _tuned(
         _finish(output, kept or base, card, config, made, reporter)
     _require_gain(verdict, config)
     return TuneResult(folder=output, card=card, seconds=clock.total(), leads=processes.leads)
+
+
+def _base(source: str | Path | None, config: MirrorConfig) -> TransformerEncoder:
+    settings = EncoderConfig(
+        device=config.device, precision=config.precision, threads=config.threads
+    )
+    return load_encoder(source, settings)
 
 
 def _pooling(base: TransformerEncoder, source: str | Path | None, preset: Preset) -> Pooling:
