@@ -140,8 +140,8 @@ def compare(
     """Return the measures of two encoders' answers; with `after` None, of the first alone.
 
     Retrieval is the accuracy at 1 and the mean reciprocal rank of altered copies, and the accuracy
-    at 1 and 5 and the same rank for held-out names. For single words there is the share of
-    neighbours that marks leave them (`marks.neighbours_kept`).
+    at 1 and 5 and the same rank for held-out names. Without held-out names there is the share
+    of neighbours that marks leave a string (`marks.neighbours_kept`).
 
     Geometry is taken on the held-out strings. Alignment is the mean squared distance of altered
     copies to their originals, uniformity the log of the mean of ``exp(-2 d^2)`` over pairs (Wang &
@@ -170,7 +170,7 @@ def _rows(probes: Probes) -> list[_Row]:
         _Row("typos_acc1", "  of these typos", altered.get("typos", 0), True),
         _Row("words_acc1", "  of these word order", altered.get("words", 0), True),
         _Row("gap_acc1", "copies with a gap, Acc@1", altered.get("gap", 0), True),
-        _Row("neighbours_kept", "neighbours kept between marks", _words_asked(probes), True),
+        _Row("neighbours_kept", "neighbours kept between marks", _compared(probes), True),
         _Row("alignment", "alignment", main, False),
         _Row("uniformity", "uniformity", probes.held, False),
         _Row("mean_cosine", "mean cosine", probes.held, None),
@@ -178,7 +178,7 @@ def _rows(probes: Probes) -> list[_Row]:
     ]
 
 
-def _words_asked(probes: Probes) -> int:
+def _compared(probes: Probes) -> int:
     return min(probes.held, len(probes.marked[0])) if probes.marked else 0
 
 

@@ -37,11 +37,11 @@ def judge(measures: Sequence[Measure]) -> Verdict:
        bootstrap alone is too sure of few strings).
     4. Within noise, the mean reciprocal rank of the same queries decides if it moved beyond noise;
        it sees changes past the first place.
-    5. Single words without synonyms can only be asked for misspelt, which says little of what they
-       mean. Where that stayed within noise, both of these make a gain: more of the neighbours of a
-       word remain when it stands between marks, beyond noise, and the vectors spread more evenly
-       (the 95% interval of the change of uniformity lies below 0; Wang & Isola 2020, arXiv
-       2005.10242). Vectors that collapse do not spread, and vectors that scatter at random keep no
+    5. Strings without synonyms can only be asked for altered, which says little of what they mean.
+       Where that stayed within noise, both of these make a gain: more of the neighbours of a string
+       remain when it stands between marks, beyond noise, and the vectors spread more evenly (the
+       95% interval of the change of uniformity lies below 0; Wang & Isola 2020, arXiv 2005.10242).
+       Vectors that collapse do not spread, and vectors that scatter at random keep no
        neighbours.
     """
     found = {measure.name: measure for measure in measures}
@@ -61,14 +61,14 @@ def judge(measures: Sequence[Measure]) -> Verdict:
         return Verdict(gain=direction > 0, reason=_sentence(main, direction))
     if _direction(finer):
         return Verdict(gain=_direction(finer) > 0, reason=_sentence(finer, _direction(finer)))
-    words = found.get("neighbours_kept") if kind == "altered" else None
-    return _by_neighbours(words, found.get("uniformity")) or Verdict(
+    neighbours = found.get("neighbours_kept") if kind == "altered" else None
+    return _by_neighbours(neighbours, found.get("uniformity")) or Verdict(
         gain=False, reason=_sentence(main, 0)
     )
 
 
 def _by_neighbours(neighbours: Measure | None, uniformity: Measure | None) -> Verdict | None:
-    """Return a gain where single words keep more neighbours and spread more evenly, else None."""
+    """Return a gain where strings keep more neighbours and spread more evenly, else None."""
     if neighbours is None or uniformity is None or _direction(neighbours) <= 0:
         return None
     spread = uniformity.change

@@ -1,4 +1,4 @@
-"""Single words alone and between marks: what can be asked of them besides misspellings."""
+"""Texts alone and between marks: what can be asked of them besides misspellings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mirror_index.tuning.resampling import FloatArray
 from mirror_index.vectors import FloatMatrix
 
 MARKS = ('"{}"', "({})", "- {}.", "{}?")
-"""What a word is put between; it means the same in all of them, and training shows none of them."""
+"""What a text is put between; it means the same in all of them, and training shows none of them."""
 
 NEIGHBOURS = 10
 COMPARED = 400
@@ -19,28 +19,23 @@ FEWEST = 10 * NEIGHBOURS
 """Among fewer strings the nearest ones say little."""
 
 
-def single_words(texts: Sequence[str]) -> bool:
-    """Return whether most of `texts` hold no white space."""
-    return 2 * sum(len(text.split()) == 1 for text in texts) > len(texts)
-
-
-def between(words: Sequence[str]) -> list[list[str]]:
-    """Return the words between each kind of marks."""
-    return [[marks.format(word) for word in words] for marks in MARKS]
+def between(texts: Sequence[str]) -> list[list[str]]:
+    """Return the texts between each kind of marks."""
+    return [[marks.format(text) for text in texts] for marks in MARKS]
 
 
 def neighbours_kept(plain: FloatMatrix, marked: Sequence[FloatMatrix], rows: int) -> FloatArray:
-    """Return, for each of the first `rows` words, the share of its neighbours that marks leave it.
+    """Return, for each of the first `rows` texts, the share of its neighbours that marks leave it.
 
-    A word's neighbours are the ten whose cosine is highest, among the words alone and, for each
-    kind of marks, among the words between these; the share is a mean over the kinds. It compares
-    which words are alike, not where they lie, as representational similarity analysis does
+    A text's neighbours are the ten whose cosine is highest, among the texts alone and, for each
+    kind of marks, among the texts between these; the share is a mean over the kinds. It compares
+    which texts are alike, not where they lie, as representational similarity analysis does
     (Kriegeskorte, Mur & Bandettini 2008, doi 10.3389/neuro.06.004.2008). Ties count against the
     encoder: where the tenth is as near as the eleventh, neither is a neighbour.
 
     Args:
-        plain: (words, dim) unit rows of the words alone.
-        marked: for each kind of marks, (words, dim) unit rows of the same words.
+        plain: (texts, dim) unit rows of the texts alone.
+        marked: for each kind of marks, (texts, dim) unit rows of the same texts.
         rows: how many to answer for.
     """
     alone = _nearest(plain, rows)
@@ -49,7 +44,7 @@ def neighbours_kept(plain: FloatMatrix, marked: Sequence[FloatMatrix], rows: int
 
 
 def _nearest(vectors: FloatMatrix, rows: int) -> NDArray[np.bool_]:
-    """Return the (rows, words) table of who is whose neighbour."""
+    """Return the (rows, texts) table of who is whose neighbour."""
     cosines = vectors[:rows] @ vectors.T
     np.fill_diagonal(cosines, -np.inf)
     eleventh = -np.partition(-cosines, NEIGHBOURS, axis=1)[:, NEIGHBOURS, None]

@@ -64,8 +64,8 @@ class Probes:
         held: number of held-out strings.
         altered: one set of queries per kind of alteration that applied to any string.
         dictionary: None when no name could be held out.
-        marked: for each kind of marks, the first strings of the gallery between these; empty unless
-            most are single words.
+        marked: for each kind of marks, the first strings of the gallery between these; empty where
+            there is a dictionary, which says more.
     """
 
     gallery: tuple[str, ...]
@@ -84,7 +84,7 @@ class Answers:
         ranks: per kind of alteration, the rank of the original (from 1) for each query.
         distances: per kind, the squared distance from each altered copy to its original.
         name_ranks: rank of the right concept for each held-out name; empty without a dictionary.
-        neighbours: share of its neighbours that each held-out word keeps between marks; empty
+        neighbours: share of its neighbours that each held-out string keeps between marks; empty
             unless that was asked.
     """
 
@@ -100,7 +100,7 @@ def make_probes(split: Split, seed: int) -> Probes:
 
     At most 400 held-out strings of four characters or more are altered in each way and looked for
     among all held-out and 2,000 trained strings; held-out names are looked up in at most 20,000
-    names. Where most strings are single words, 400 of the gallery are asked about between marks.
+    names. Where no name is held out, 400 of the gallery are asked about between marks.
     """
     generator = np.random.default_rng(seed)
     others = generator.permutation(len(split.strings))[:OTHER_STRINGS]
@@ -112,7 +112,7 @@ def make_probes(split: Split, seed: int) -> Probes:
         held=len(split.held_strings),
         altered=tuple(queries for queries in altered if queries.texts),
         dictionary=_dictionary(split, generator) if split.held_names else None,
-        marked=_marked(gallery, len(split.held_strings)),
+        marked=() if split.held_names else _marked(gallery, len(split.held_strings)),
     )
 
 
@@ -189,10 +189,10 @@ def _dictionary(split: Split, generator: np.random.Generator) -> Dictionary:
 
 
 def _marked(gallery: Sequence[str], held: int) -> tuple[tuple[str, ...], ...]:
-    words = gallery[: marks.COMPARED]
-    if not held or len(words) < marks.FEWEST or not marks.single_words(words):
+    compared = gallery[: marks.COMPARED]
+    if not held or len(compared) < marks.FEWEST:
         return ()
-    return tuple(tuple(texts) for texts in marks.between(words))
+    return tuple(tuple(texts) for texts in marks.between(compared))
 
 
 def _neighbours(
@@ -200,9 +200,9 @@ def _neighbours(
 ) -> FloatArray:
     if not probes.marked:
         return np.empty(0)
-    words = len(probes.marked[0])
+    compared = len(probes.marked[0])
     marked = [_encode(encoder, texts, advance) for texts in probes.marked]
-    return marks.neighbours_kept(gallery[:words], marked, min(probes.held, words))
+    return marks.neighbours_kept(gallery[:compared], marked, min(probes.held, compared))
 
 
 def _name_ranks(encoder: EncoderLike, dictionary: Dictionary | None, advance: Advance) -> IntVector:

@@ -106,7 +106,7 @@ ROUNDER = measure("uniformity", -3.0, -3.5, p=None)
         ),
     ],
 )
-def test_single_words_go_by_their_neighbours(
+def test_without_synonyms_neighbours_decide(
     measures: list[Measure], gain: bool, reason: str
 ) -> None:
     verdict = judge([*measures, *SOUND])

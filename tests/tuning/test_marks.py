@@ -1,29 +1,40 @@
-"""Words alone and between marks, and what the guard makes of it."""
+"""Texts alone and between marks, and what the guard makes of it."""
 
 from __future__ import annotations
 
 import hashlib
 import itertools
-import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from mirror_index.tuning.card import compare
 from mirror_index.tuning.guard import Verdict, judge
-from mirror_index.tuning.marks import MARKS, between, neighbours_kept, single_words
+from mirror_index.tuning.marks import MARKS, between, neighbours_kept
 from mirror_index.tuning.probes import answer, make_probes
-from mirror_index.tuning.strings import Split
+from mirror_index.tuning.strings import HeldName, Split
 from mirror_index.vectors import FloatMatrix
 from tests.fakes import HashEncoder
 
 SYLLABLES = "ba ce di fo gu ha ke li mo nu".split()
 WORDS = tuple("".join(letters) for letters in itertools.product(SYLLABLES, repeat=3))[::2]
-PARTS = Split(
-    strings=WORDS[100:], concepts={}, dictionary={}, held_strings=WORDS[:100], held_names=()
-)
-TOPICS = {word: f"topic {place % 50}" for place, word in enumerate(WORDS)}
+SENTENCES = tuple(f"{word[:2]}, {word[2:4]} {word[4:]}" for word in WORDS)
+TOPICS = {text: f"topic {place % 50}" for place, text in [*enumerate(WORDS), *enumerate(SENTENCES)]}
+
+
+def parts_of(strings: Sequence[str], held: int) -> Split:
+    return Split(
+        strings=tuple(strings[held:]),
+        concepts={},
+        dictionary={},
+        held_strings=tuple(strings[:held]),
+        held_names=(),
+    )
+
+
+PARTS = parts_of(WORDS, 100)
 
 
 def unit(rows: np.ndarray) -> FloatMatrix:
@@ -38,7 +49,7 @@ def direction(text: str) -> np.ndarray:
 class Words(HashEncoder):
     """Meaning, a direction that all words share, and noise that follows from the whole text.
 
-    Ten words each mean much the same; a misspelt word is unheard of. The noise is that of a word
+    Ten texts each mean much the same; an altered one is unheard of. The noise is that of a text
     and its marks together.
     """
 
@@ -50,7 +61,7 @@ class Words(HashEncoder):
         meaning, shared, noise = self.weights
         rows = []
         for text in texts:
-            word = re.sub(r"\W", "", text)
+            word = text.strip('"()-.? ')
             rows.append(
                 meaning * (direction(TOPICS.get(word, word)) + 0.7 * direction(word))
                 + shared * direction("shared")
@@ -62,19 +73,21 @@ class Words(HashEncoder):
 BASE = Words(meaning=1, shared=1.5, noise=1)
 
 
-def verdict_of(after: HashEncoder, before: HashEncoder = BASE) -> Verdict:
-    probes = make_probes(PARTS, seed=3)
-    sides = [answer(encoder, probes, lambda n: None) for encoder in (before, after)]
+def verdict_of(after: HashEncoder, strings: Sequence[str] = WORDS) -> Verdict:
+    probes = make_probes(parts_of(strings, 100), seed=3)
+    sides = [answer(encoder, probes, lambda n: None) for encoder in (BASE, after)]
     return judge(compare(probes, *sides, seed=3))
 
 
-def test_less_noise_in_a_rounder_space_is_a_gain() -> None:
-    verdict = verdict_of(Words(meaning=1, shared=0.5, noise=0.6))
+@pytest.mark.parametrize("strings", [WORDS, SENTENCES])
+def test_less_noise_in_a_rounder_space_is_a_gain(strings: Sequence[str]) -> None:
+    verdict = verdict_of(Words(meaning=1, shared=0.5, noise=0.6), strings)
     assert verdict.gain
     assert "neighbours kept between marks rose from" in verdict.reason
     assert "uniformity fell from" in verdict.reason
 
 
+@pytest.mark.parametrize("strings", [WORDS, SENTENCES])
 @pytest.mark.parametrize(
     ("after", "reason"),
     [
@@ -86,8 +99,8 @@ def test_less_noise_in_a_rounder_space_is_a_gain() -> None:
         (Words(meaning=1, shared=40, noise=0.6), "the vectors collapsed"),
     ],
 )
-def test_one_of_both_is_none(after: Words, reason: str) -> None:
-    verdict = verdict_of(after)
+def test_one_of_both_is_none(after: Words, reason: str, strings: Sequence[str]) -> None:
+    verdict = verdict_of(after, strings)
     assert not verdict.gain
     assert reason in verdict.reason
 
@@ -138,25 +151,18 @@ def test_what_is_asked_between_marks() -> None:
 @pytest.mark.parametrize(
     ("strings", "held"),
     [
-        ([f"{word} {word}" for word in WORDS], 100),  # phrases
         (WORDS[:99], 20),  # too few to have neighbours
         (WORDS, 0),
     ],
 )
 def test_others_are_not_asked(strings: Sequence[str], held: int) -> None:
-    parts = Split(
-        strings=tuple(strings[held:]),
-        concepts={},
-        dictionary={},
-        held_strings=tuple(strings[:held]),
-        held_names=(),
-    )
-    probes = make_probes(parts, seed=3)
+    probes = make_probes(parts_of(strings, held), seed=3)
     assert probes.marked == ()
     assert not len(answer(BASE, probes, lambda n: None).neighbours)
 
 
-def test_single_words() -> None:
-    assert single_words(["ape", "bee", "sea cow"])
-    assert not single_words(["ape", "sea cow"])
-    assert not single_words([])
+def test_held_out_synonyms_say_more() -> None:
+    concepts = {str(place): (word,) for place, word in enumerate(WORDS)}
+    held = HeldName(concept_id="7", text="another")
+    parts = replace(PARTS, dictionary=concepts, held_names=(held,))
+    assert make_probes(parts, seed=3).marked == ()
