@@ -118,6 +118,7 @@ class Ours(Engine):
 
     module = "mirror_index"
     kind: ClassVar[str] = "exact"
+    _breadth = 0
 
     def settings(self) -> Sequence[int]:
         with self._collection._reading() as view:
@@ -146,6 +147,7 @@ class Ours(Engine):
     def add(self, vectors: Matrix, first: int) -> None:
         self._collection.encoder.later = vectors  # type: ignore[attr-defined]
         self._collection.add(self._records(first, first + len(vectors)))
+        self._breadth = 0  # the index may be another one
 
     def search(self, queries: Matrix, k: int, setting: int, part_below: int | None) -> Ids:
         from mirror_index.config import SearchOptions
@@ -165,9 +167,10 @@ class Ours(Engine):
 
     def _set(self, setting: int) -> None:
         """Set a breadth, beside the public way, which is to calibrate to a recall."""
-        if setting:
+        if setting != self._breadth:
             with self._collection._reading() as view:
                 view.ann.parameters["value"] = setting  # type: ignore[union-attr]
+            self._breadth = setting
 
 
 def _where(part_below: int | None) -> str | None:

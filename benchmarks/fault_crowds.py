@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from mirror_index.collection import Collection, approximation, searching
+from mirror_index.collection import Collection, approximation, nearest
 from mirror_index.config import IndexSpec, SearchOptions
 from mirror_index.errors import CollectionBusyError
 from mirror_index.index import calibration
@@ -41,7 +41,7 @@ _PAUSE = 0.002
 
 def crowds(folder: Path, commits: int, readers: int) -> Iterator[dict[str, Any]]:
     """Yield the outcome of readers beside a writer, and of writers beside each other."""
-    calibration.QUERIES, approximation.TAIL_ROWS, searching.FILTER_EXACT_ROWS = 4, 0, 20
+    calibration.QUERIES, approximation.TAIL_ROWS, nearest.FILTER_EXACT_ROWS = 4, 0, 20
     yield _readers(folder / "read", commits, readers)
     yield _writers(folder / "written", commits // 10)
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mirror_index.collection import Collection, searching
+from mirror_index.collection import Collection, nearest
 from mirror_index.collection.repairing import repair_collection
 from mirror_index.collection.verifying import verify_collection
 from mirror_index.config import Dtype, IndexSpec, SearchOptions
@@ -51,7 +51,7 @@ class Damage:
 
 def damages(folder: Path, places: int, seed: int) -> Iterator[dict[str, Any]]:
     """Yield what each damage led to: who noticed, and whether `repair` mended it."""
-    calibration.QUERIES, searching.FILTER_EXACT_ROWS = 4, 1
+    calibration.QUERIES, nearest.FILTER_EXACT_ROWS = 4, 1
     rng = random.Random(seed)
     for number, spec in enumerate(SPECS):
         whole = folder / f"whole{number}"

@@ -249,6 +249,8 @@ class Chroma(Engine):
         from chromadb.api.shared_system_client import SharedSystemClient
 
         self._rows.modify(configuration={"hnsw": {"ef_search": breadth}})
+        for system in SharedSystemClient._identifier_to_system.values():
+            system.stop()  # else it keeps its index in memory
         SharedSystemClient.clear_system_cache()
         self._rows = self._client().get_collection("rows", embedding_function=None)
 

@@ -20,8 +20,9 @@ from mirror_index.errors import CollectionError
 def command(
     collection: str, ids: tuple[str, ...], where: str | None, home: Path, as_json: bool
 ) -> int:
-    """Delete records of COLLECTION by id, those a filter lets through, or those of both.
+    """Delete records of COLLECTION by id, or those a filter lets through.
 
+    With both, those of the ids are deleted that the filter lets through.
     Ids that are not there are counted as skipped; when none is there, that is a failure.
     """
     from mirror_index.collection import Collection

@@ -10,6 +10,9 @@ from mirror_index.index.vectorfile import dtype_of
 from mirror_index.store.auditing import audit_counts
 from mirror_index.store.layout import ANN, DATABASE, VECTORS
 
+READING = "reading"
+"""The document (`Collection.load_state`) of how sources are read, where not by default."""
+
 
 def describe(folder: Path, view: View) -> dict[str, Any]:
     """Return the facts `mirror-index info` shows."""
@@ -23,6 +26,7 @@ def describe(folder: Path, view: View) -> dict[str, Any]:
         "committed_at": generation.committed_at,
         "last_verb": generation.verb,
         "sources": store.meta("sources") or [],
+        "reading": store.meta(f"state.{READING}") or {},
         "records": generation.live_records,
         "texts": generation.live_texts,
         "dead_texts": generation.dead_texts,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +15,7 @@ from mirror_index.store.concepts import KeyedName, keyed_names
 from mirror_index.vectors import FloatMatrix, IntVector
 
 if TYPE_CHECKING:
+    from mirror_index.index.lone import Nearby
     from mirror_index.index.plain import Plain
 
 FILTER_EXACT_ROWS = 20_000
@@ -88,7 +88,7 @@ def dense(
         exact: leave an approximate index aside.
         prefix: see `approximate_search`.
     """
-    index = None if exact or _few(allowed) else view.ann
+    index = None if exact or few_rows(allowed) else view.ann
     if index is None:
         gathered = None if allowed is None else view.gathered(allowed)
         ranked = exact_search(vectors, view.vectors, k, allowed, gathered)
@@ -98,15 +98,25 @@ def dense(
     return approximate_search(vectors, view.vectors, index, k, allowed, prefix=prefix)
 
 
-def _few(allowed: IntVector | None) -> bool:
+def few_rows(allowed: IntVector | None) -> bool:
+    """Say whether so few rows may be found that all of them are compared."""
     return allowed is not None and len(allowed) <= FILTER_EXACT_ROWS
 
 
 def nearest_rows(
-    view: View, vectors: FloatMatrix, k: int, allowed: IntVector | None, *, exact: bool
+    view: View,
+    vectors: FloatMatrix,
+    k: int,
+    allowed: IntVector | None,
+    *,
+    exact: bool,
+    found: Nearby | None = None,
 ) -> NearestRows:
-    """Return what `dense` finds as arrays of `k` columns, those without a text filled up."""
-    plain = None if exact or _few(allowed) else _plain(view, vectors, k, allowed)
+    """Return what `dense` finds as arrays of `k` columns, those without a text filled up.
+
+    `found` is what the approximate index answers, where it was asked already.
+    """
+    plain = None if exact or few_rows(allowed) else _plain(view, vectors, k, allowed, found)
     if plain is not None and plain.unsure is None:  # nothing that a query need not pay for
         number = view.generation.number
         return NearestRows(
@@ -134,17 +144,15 @@ def nearest_rows(
     return _found(view, rows, scores, paths)
 
 
-def _plain(view: View, vectors: FloatMatrix, k: int, allowed: IntVector | None) -> Plain | None:
+def _plain(
+    view: View, vectors: FloatMatrix, k: int, allowed: IntVector | None, found: Nearby | None
+) -> Plain | None:
     index = view.ann
-    return None if index is None else _plain_search()(vectors, view.vectors, index, k, allowed)
+    if index is None:
+        return None
+    from mirror_index.index.plain import plain_search  # loads faiss
 
-
-@cache
-def _plain_search() -> Callable[..., Plain | None]:
-    """Import once, for a query feels even the look-up of a module; it loads faiss."""
-    from mirror_index.index.plain import plain_search
-
-    return plain_search
+    return plain_search(vectors, view.vectors, index, k, allowed, found=found)
 
 
 def _found(view: View, rows: IntVector, scores: FloatMatrix, paths: set[str]) -> NearestRows:

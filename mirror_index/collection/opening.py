@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import NoReturn, Self, TypeVar
 
 import numpy as np
 
 from mirror_index.collection.encoders import EncoderSlot
 from mirror_index.collection.view import View
-from mirror_index.errors import CollectionCorruptError
+from mirror_index.errors import CollectionCorruptError, CollectionError
 from mirror_index.records import normalise_text, several
 from mirror_index.store.layout import DATABASE
 from mirror_index.store.reading import DAMAGE, ReadStore
@@ -81,10 +81,20 @@ class OpenCollection:
     ) -> None:
         self.close()
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("an open collection cannot be pickled: open its folder in each process")
+
+    def _check_open(self) -> None:
+        if not self._store.close.alive:
+            raise CollectionError(
+                "the collection is closed", where=str(self.folder), remedy="Open it again"
+            )
+
     @contextmanager
     def _reading(self) -> Iterator[View]:
         """Hold the newest committed state for the block."""
         with self._lock:
+            self._check_open()
             with self._store.snapshot() as generation:
                 view = self._view
                 if view is not None and view.generation.number == generation.number:
@@ -98,10 +108,11 @@ class OpenCollection:
 
         It costs half of what `_reading` does, and is for what reads nothing of the database.
         """
-        if self._view is None:
+        view = self._view
+        if view is None:
             return None
         try:
-            return self._view if self._store.unchanged() else None
+            return view if self._store.unchanged(view.generation.number) else None
         except DAMAGE:
             return None  # `_reading` meets it again, and tells what it is
 
@@ -119,7 +130,7 @@ class OpenCollection:
             if newest is not None and newest.knows_live:
                 with suppress(*DAMAGE):  # `_reading` meets it again, and tells what it is
                     found = answer(newest)
-                    if self._store.unchanged():
+                    if self._store.unchanged(newest.generation.number):
                         return found
         with self._reading() as view:
             return answer(view)
@@ -133,7 +144,7 @@ class OpenCollection:
             if self._view is not None and self._view.generation.number == generation.number:
                 return self._view
             try:
-                self._view = View(self.folder, self._store, generation)
+                self._view = View(self.folder, self._store, generation, self._view)
             except FileNotFoundError as error:
                 missing = error
                 stack.pop_all().close()

@@ -7,22 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mirror_index.collection.nearest import (
-    KeyedNames,
-    NearestRows,
-    NearestTexts,
-    nearest_rows,
-    nearest_texts,
-)
+from mirror_index.collection.alone import hits_of_one, nearest_to_one
+from mirror_index.collection.answering import hits_of, nearest_of, options_of
+from mirror_index.collection.nearest import KeyedNames, NearestRows, NearestTexts, nearest_texts
 from mirror_index.collection.opening import OpenCollection, valid_unicode
 from mirror_index.collection.report import TextAudit
-from mirror_index.collection.searching import Search
-from mirror_index.collection.view import View
 from mirror_index.config import SearchOptions
 from mirror_index.errors import CollectionError, UsageError
 from mirror_index.names import NAME_KEY_VERSION
@@ -32,8 +25,8 @@ from mirror_index.store.concepts import StoredName
 from mirror_index.store.expanding import stored_records
 from mirror_index.store.generations import Generation
 from mirror_index.store.layout import DATABASE, Json
-from mirror_index.store.reading import ReadStore
-from mirror_index.vectors import FloatMatrix, IntVector, check_unit_rows
+from mirror_index.store.reading import DAMAGE, ReadStore
+from mirror_index.vectors import FloatMatrix, IntVector
 
 
 class CollectionReader(OpenCollection):
@@ -63,10 +56,9 @@ class CollectionReader(OpenCollection):
         """
         cleaned = [normalise_text(valid_unicode(query)) for query in several(queries)]
         distinct = [query for query in dict.fromkeys(cleaned) if query]
-        vectors = self.encode(distinct) if distinct else None
-        found = self._answered(
-            lambda view: _hits(view, vectors, options, distinct), briefly=_brief(options)
-        )
+        found = self._hits(self.encode(distinct), options, distinct) if distinct else []
+        if not distinct:
+            self._answered(lambda view: view.predicate(options.where), briefly=False)
         answers = dict(zip(distinct, found, strict=True))
         return [
             [hit if hit.query == query else replace(hit, query=query) for hit in answers[clean]]
@@ -96,9 +88,35 @@ class CollectionReader(OpenCollection):
         if queries is None and options.hybrid:
             raise UsageError("a hybrid search needs the query texts", remedy="Pass queries")
         texts = None if queries is None else [valid_unicode(query) for query in queries]
-        return self._answered(
-            lambda view: _hits_of(view, vectors, options, texts), briefly=_brief(options)
-        )
+        return self._hits(vectors, options, texts)
+
+    def _hits(
+        self,
+        vectors: FloatMatrix,
+        options: SearchOptions,
+        texts: Sequence[str] | None,
+    ) -> list[list[Hit]]:
+        brief = options.where is None and not options.hybrid
+        alone = isinstance(vectors, np.ndarray) and vectors.shape[:1] == (1,)
+        if brief and alone and not options.exact:
+            hits = self._hits_of_one(vectors, options, texts)
+            if hits is not None:
+                return [hits]
+        return self._answered(lambda view: hits_of(view, vectors, options, texts), briefly=brief)
+
+    def _hits_of_one(
+        self, vectors: FloatMatrix, options: SearchOptions, texts: Sequence[str] | None
+    ) -> list[Hit] | None:
+        if texts is not None and len(texts) != 1:
+            return None
+        with self._lock:
+            view = self._view
+            if view is None or not view.knows_live:
+                return None
+            try:
+                return hits_of_one(view, vectors, options, texts[0] if texts else "")
+            except DAMAGE:
+                return None  # the long way meets it again, and tells what it is
 
     def nearest(
         self,
@@ -124,14 +142,15 @@ class CollectionReader(OpenCollection):
             UsageError: `k` is below 1, or there would be more than 2^28 answers.
             FilterError: `where` is not a filter over this collection.
         """
-        options = _options(k, where, exact)
         if where is None:
             with self._lock:  # nothing is read of the database
                 newest = self._newest()
                 if newest is not None and newest.knows_live:
-                    return _nearest(newest, vectors, options)
+                    found = None if exact else nearest_to_one(newest, vectors, k)
+                    return found or nearest_of(newest, vectors, options_of(k, None, exact))
+        options = options_of(k, where, exact)
         with self._reading() as view:
-            return _nearest(view, vectors, options)
+            return nearest_of(view, vectors, options)
 
     def records(
         self, rows: Iterable[int] | NDArray[np.int64], *, generation: int | None = None
@@ -258,39 +277,3 @@ class CollectionReader(OpenCollection):
 
         with self._reading() as view:
             return audit(view, limit)
-
-
-def _brief(options: SearchOptions) -> bool:
-    """Say whether a search reads nothing of the database but the records it found."""
-    return options.where is None and not options.hybrid
-
-
-def _hits(
-    view: View, vectors: FloatMatrix | None, options: SearchOptions, queries: Sequence[str]
-) -> list[list[Hit]]:
-    search = Search(view, options)  # a filter is checked also where there is no query
-    return [] if vectors is None else search.run(vectors, queries)
-
-
-def _hits_of(
-    view: View, vectors: FloatMatrix, options: SearchOptions, queries: Sequence[str] | None
-) -> list[list[Hit]]:
-    unit = check_unit_rows(vectors, dim=view.generation.dim, where="query vectors")
-    texts = [""] * len(unit) if queries is None else queries
-    if len(texts) != len(unit):
-        raise UsageError(
-            f"{len(texts)} query texts for {len(unit)} vectors", remedy="Pass one for each"
-        )
-    return _hits(view, unit, options, texts)
-
-
-@lru_cache(maxsize=64, typed=True)
-def _options(k: int, where: str | None, exact: bool) -> SearchOptions:
-    """Return options that were checked; programs ask the same way again and again."""
-    return SearchOptions(k=k, where=where, exact=exact)
-
-
-def _nearest(view: View, vectors: FloatMatrix, options: SearchOptions) -> NearestRows:
-    unit = check_unit_rows(vectors, dim=view.generation.dim, where="query vectors")
-    allowed = view.allowed(view.predicate(options.where))
-    return nearest_rows(view, unit, options.k, allowed, exact=options.exact)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from mirror_index.vectors import BoolVector, FloatMatrix, IntVector, UnitRows
 
 if TYPE_CHECKING:
     from mirror_index.index.ann import AnnIndex
+    from mirror_index.index.lone import LoneSearch
 
 _KEPT_FILTERS = 256
 _KEPT_ROWS = 4_000_000
@@ -34,9 +35,22 @@ class View:
         store: the reading side of the database.
         generation: the committed state.
         vectors: (vector_rows, dim) unit rows, read-only; float32 when indexed.
+        lone: searches for a query by itself that are kept; see `alone`.
+
+    Args:
+        folder: the collection's.
+        store: see above.
+        generation: see above.
+        before: the state that was looked at before.
     """
 
-    def __init__(self, folder: Path, store: ReadStore, generation: Generation) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        store: ReadStore,
+        generation: Generation,
+        before: View | None = None,
+    ) -> None:
         self._folder = folder
         self.store = store
         self.generation = generation
@@ -48,6 +62,17 @@ class View:
         self._predicates: dict[str, Predicate] = {}
         self._allowed: dict[Predicate, IntVector] = {}
         self._gathered: list[tuple[IntVector, FloatMatrix]] = []
+        self.lone: dict[tuple[int, Any, Any], LoneSearch | None] = {}
+        if before is not None:
+            self._take_index(before)
+
+    def _take_index(self, before: View) -> None:
+        """Go on with a loaded index where a change left it as it was: it may be gigabytes."""
+        old, new = before.generation, self.generation
+        same = old.ann_file == new.ann_file and old.ann_sha256 == new.ann_sha256
+        same = same and old.ann_parameters == new.ann_parameters
+        if same and before.__dict__.get("ann") is not None:
+            self.__dict__["ann"] = before.ann
 
     @cached_property
     def live(self) -> BoolVector:

@@ -5,8 +5,7 @@ It only ever proposes candidates; scores and order come from the vector file (`i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +17,8 @@ from mirror_index import durable
 from mirror_index.errors import CollectionCorruptError
 from mirror_index.index.exact import MARGIN
 from mirror_index.index.kinds import FAISS_ERRORS, core_of, faiss, reason_of, search_parameters
+from mirror_index.index.lone import LoneSearch
+from mirror_index.index.lone import Nearby as Nearby
 from mirror_index.vectors import BoolVector, FloatMatrix, IntVector
 
 FIRST_ROWS = 16
@@ -29,6 +30,8 @@ _SPARE_ROWS = 8
 _SPARE_SHARE = 4
 _COARSE_FACTOR = 2
 _GRAPH_STEPS = 26
+_KEPT_PLANS, _KEPT_ROWS = 64, 4096
+"""Plans of searches that are kept, and the rows that each may ask for: its arrays stay."""
 _MARGIN = np.float32(MARGIN)
 _REMEDY = "Run `mirror-index repair`, which makes it again, or search with exact"
 
@@ -47,22 +50,19 @@ class Proposed:
     found: list[int]
 
 
-class Nearby(NamedTuple):
-    """What FAISS answers: (q, n) scores and rows, the best first, -1 where there are no more."""
-
-    scores: FloatMatrix
-    rows: IntVector
-
-
 class _Plan(NamedTuple):
-    """How many rows a search asks FAISS for, and the parameters of it."""
+    """How a search asks FAISS: for how many rows, with what parameters, for a query by itself."""
 
     fetched: int
     parameters: Any
+    alone: LoneSearch
+
+
+_Plans = dict[tuple[int, float, Any, Any], _Plan]
 
 
 class AnnIndex:
-    """A FAISS index with the breadth its searches use.
+    """A FAISS index with the breadth its searches use; for one thread at a time.
 
     Args:
         index: the FAISS index.
@@ -73,8 +73,8 @@ class AnnIndex:
         self._index = index
         self.parameters = dict(parameters)
         self._selection: tuple[IntVector, BoolVector, Any] | None = None
-        self._plain_search: dict[int, Any] = {}
-        self._plans: dict[tuple[int, int, int], _Plan] = {}
+        self._plans: _Plans = {}
+        self._filtered_plans: tuple[IntVector, _Plans] | None = None
 
     @classmethod
     def load(cls, path: Path, parameters: Mapping[str, Any]) -> AnnIndex:
@@ -209,16 +209,14 @@ class AnnIndex:
         self, queries: FloatMatrix, depth: int, allowed: IntVector | None, *, widen: float = 1.0
     ) -> Nearby:
         """Ask FAISS for candidates; see `candidates`."""
-        if allowed is None and widen == 1.0:
-            count, parameters = self._plan(depth)
-        else:
-            selector = None if allowed is None else self._select(allowed)[1]
-            count = min(round(self.fetch(depth) * widen), max(1, self.rows))
-            parameters = self._search_parameters(selector, round(self.breadth(depth) * widen))
-        if len(queries) > 1 or self.knob == "efSearch":  # a graph takes a thread a query by itself
-            return Nearby(*self._index.search(queries, count, params=parameters))
-        with _one_thread():
-            return Nearby(*self._index.search(queries, count, params=parameters))
+        plan = self._plan(depth, allowed, widen)
+        if len(queries) != 1:
+            return Nearby(*self._index.search(queries, plan.fetched, params=plan.parameters))
+        return plan.alone(queries)
+
+    def lone(self, depth: int, allowed: IntVector | None, *, widen: float = 1.0) -> LoneSearch:
+        """Return what `nearby` does for a query by itself, as long as the parameters are these."""
+        return self._plan(depth, allowed, widen).alone
 
     def _proposed(
         self, scores: FloatMatrix, rows: IntVector, good: BoolVector, keep: int | None
@@ -238,21 +236,26 @@ class AnnIndex:
         good &= scores >= kth[:, None] - _MARGIN
         return Proposed(rows=[row[one] for row, one in zip(rows, good, strict=True)], found=found)
 
-    def _search_parameters(self, selector: Any, value: int) -> Any:  # noqa: ANN401
-        if selector is not None:
-            return search_parameters(self._index, selector, value)
-        if value not in self._plain_search:
-            self._plain_search[value] = search_parameters(self._index, None, value)
-        return self._plain_search[value]
-
-    def _plan(self, depth: int) -> _Plan:
-        """Return how to look for `depth` of all rows; the same until the parameters change."""
-        key = (depth, int(self.parameters.get("value", 0)), int(self.parameters.get("fetch", 0)))
-        plan = self._plans.get(key)
+    def _plan(self, depth: int, allowed: IntVector | None, widen: float) -> _Plan:
+        """Return how to look for `depth` rows; the same until rows or parameters are others."""
+        plans = self._plans
+        if allowed is not None:
+            if self._filtered_plans is None or self._filtered_plans[0] is not allowed:
+                self._filtered_plans = (allowed, {})
+            plans = self._filtered_plans[1]
+        key = (depth, widen, self.parameters.get("value"), self.parameters.get("fetch"))
+        plan = plans.get(key)
         if plan is None:
-            count = min(self.fetch(depth), max(1, self.rows))
-            plan = _Plan(count, self._search_parameters(None, self.breadth(depth)))
-            self._plans[key] = plan
+            count = min(round(self.fetch(depth) * widen), max(1, self.rows))
+            selector = None if allowed is None else self._select(allowed)[1]
+            breadth = round(self.breadth(depth) * widen)
+            parameters = search_parameters(self._index, selector, breadth)
+            alone = LoneSearch(self._index, count, parameters, graph=self.knob == "efSearch")
+            plan = _Plan(count, parameters, alone)
+            if count <= _KEPT_ROWS:
+                if len(plans) >= _KEPT_PLANS:
+                    plans.clear()
+                plans[key] = plan
         return plan
 
     def _select(self, allowed: IntVector) -> tuple[BoolVector, Any]:
@@ -277,14 +280,3 @@ class AnnIndex:
         except FAISS_ERRORS:
             return False
         return True
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Search for one query on one thread: waiting for a second costs more than it does."""
-    threads = faiss.omp_get_max_threads()
-    faiss.omp_set_num_threads(1)
-    try:
-        yield
-    finally:
-        faiss.omp_set_num_threads(threads)

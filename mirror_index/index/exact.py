@@ -8,8 +8,6 @@ row.
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -17,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mirror_index.index.few import SCORE_DECIMALS, SCORE_UNITS, rank_few
 from mirror_index.index.halves import near_error, near_rows
 from mirror_index.vectors import FloatMatrix, IntVector, UnitRows
 
 MARGIN = 1e-5
-SCORE_DECIMALS = 6
 _QUERY_BLOCK = 256
 _BLOCK_FLOATS = 1 << 22
 _GATHER_SHARE = 0.3
@@ -32,10 +30,6 @@ _RUN = 64
 _FEW = 64
 """Up to so many rows are put in order as a list."""
 _LOWEST = np.finfo(np.float32).min
-_RESCORE_FLOATS = 1 << 18
-"""Values scored at once: in float64 they stay in the second-level cache, beyond it they take
-five times as long."""
-
 ScoreVector = NDArray[np.float64]
 
 
@@ -70,13 +64,8 @@ def rescore(query: FloatMatrix, rows: FloatMatrix) -> ScoreVector:
     Scores are given to six decimals: float32 vectors of one text encoded in batches of different
     shapes agree no further, and a tie must not be decided by that noise.
     """
-    return _rescore_pairs(query[None, :], rows)
-
-
-def _rescore_pairs(queries: FloatMatrix, rows: FloatMatrix) -> ScoreVector:
-    products = rows.astype(np.float64)
-    products *= queries  # the product of two float32 numbers is a float64 number
-    scores: ScoreVector = np.add.reduce(products, axis=1).round(SCORE_DECIMALS)
+    products = np.vecdot(rows.astype(np.float64), query.astype(np.float64))
+    scores: ScoreVector = products.round(SCORE_DECIMALS)
     np.minimum(np.maximum(scores, -1.0, out=scores), 1.0, out=scores)
     scores += 0.0  # no minus zero
     return scores
@@ -84,9 +73,10 @@ def _rescore_pairs(queries: FloatMatrix, rows: FloatMatrix) -> ScoreVector:
 
 def rank(query: FloatMatrix, vectors: UnitRows, candidates: IntVector) -> Ranked:
     """Score `candidates` (row numbers) of `vectors` exactly and order them."""
-    few = _rank_few(query, vectors, candidates) if len(candidates) <= _FEW else None
+    few = rank_few(query, vectors, candidates) if len(candidates) <= _FEW else None
     if few is not None:
-        return few
+        ordered = np.array([row for _, row in few], dtype=np.int64)
+        return Ranked(rows=ordered, scores=np.array([-score for score, _ in few]) / SCORE_UNITS)
     rows = np.sort(candidates)
     # Not np.unique, which loads numpy.ma and costs a cold start 30 ms.
     repeated = rows[1:] == rows[:-1]
@@ -97,57 +87,12 @@ def rank(query: FloatMatrix, vectors: UnitRows, candidates: IntVector) -> Ranked
     return Ranked(rows=rows[order], scores=scores[order])
 
 
-def _rank_few(query: FloatMatrix, vectors: UnitRows, rows: IntVector) -> Ranked | None:
-    """Do the same with lists, which for few rows costs less; None where a row is damaged."""
-    scores = rescore(query, vectors[rows]).tolist()
-    if math.isnan(sum(scores)):
-        return None
-    pairs = sorted({(-score, row) for score, row in zip(scores, rows.tolist(), strict=True)})
-    ordered = np.array([row for _, row in pairs], dtype=np.int64)
-    return Ranked(rows=ordered, scores=np.array([0.0 - score for score, _ in pairs]))
-
-
 def rank_all(
     queries: FloatMatrix, vectors: UnitRows, candidates: Sequence[IntVector]
 ) -> list[Ranked]:
-    """Rank the candidates of each query; many short lists cost little more than one long one."""
-    if len(candidates) == 1:
-        return [rank(queries[0], vectors, candidates[0])]
-    ranked: list[Ranked] = []
-    counts = np.fromiter((len(rows) for rows in candidates), np.int64, len(candidates))
-    for first, last in _groups(counts, _RESCORE_FLOATS // vectors.shape[1]):
-        ranked.extend(_rank_group(queries[first:last], vectors, candidates[first:last]))
-    return ranked
-
-
-def _groups(counts: IntVector, most: int) -> Iterator[tuple[int, int]]:
-    """Yield ranges of lists with at most `most` rows together, or of one list."""
-    first, rows = 0, 0
-    for place, count in enumerate(counts.tolist()):
-        if rows + count > most and place > first:
-            yield first, place
-            first, rows = place, 0
-        rows += count
-    if first < len(counts):
-        yield first, len(counts)
-
-
-def _rank_group(
-    queries: FloatMatrix, vectors: UnitRows, candidates: Sequence[IntVector]
-) -> Iterator[Ranked]:
-    counts = np.fromiter((len(rows) for rows in candidates), np.int64, len(candidates))
-    owners = np.repeat(np.arange(len(candidates)), counts)
-    rows = np.concatenate(candidates)
-    scores = _rescore_pairs(queries[owners], vectors[rows])
-    order = np.lexsort((rows, -scores, owners))
-    rows, scores, owners = rows[order], scores[order], owners[order]
-    # A repeated row has the same score both times and so stands beside itself.
-    fresh = np.ones(len(rows), dtype=np.bool_)
-    fresh[1:] = (rows[1:] != rows[:-1]) | (owners[1:] != owners[:-1])
-    rows, scores, owners = rows[fresh], scores[fresh], owners[fresh]
-    bounds = np.searchsorted(owners, np.arange(len(candidates) + 1)).tolist()
-    for start, stop in itertools.pairwise(bounds):
-        yield Ranked(rows=rows[start:stop], scores=scores[start:stop])
+    """Rank the candidates of each query."""
+    pairs = zip(queries, candidates, strict=True)
+    return [rank(query, vectors, rows) for query, rows in pairs]
 
 
 def exact_search(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Any
 
@@ -9,6 +10,10 @@ import faiss as _typed_faiss
 
 # The stubs lack what its Python layer adds: keyword arguments, arrays for pointers.
 faiss: Any = _typed_faiss
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    # OpenMP's threads stay behind in the parent; a search that waited for them would never end.
+    os.register_at_fork(after_in_child=lambda: faiss.omp_set_num_threads(1))
 
 FAISS_ERRORS = (RuntimeError, AssertionError, NotImplementedError, MemoryError)
 _LOCATION = re.compile(r"^Error in .*? at \S+:\d+: ")

@@ -1,24 +1,35 @@
-"""Approximate search where what FAISS answers will do: no more is done to it than is needed.
-
-Between two searches of a graph the processor's caches hold the graph, and a call of numpy costs two
-or three times what it costs by itself. So lists stand for arrays where there are few rows.
-"""
+"""Approximate search where what FAISS answers will do: no more is done to it than is needed."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from operator import neg
 from typing import NamedTuple
 
 import numpy as np
 
-from mirror_index.index.ann import AnnIndex, Nearby
+from mirror_index.index.ann import PREFIX_ROWS, AnnIndex, Nearby
 from mirror_index.index.exact import MARGIN, Answer, cut, rank
+from mirror_index.index.lone import LoneSearch
 from mirror_index.index.tails import FEW_ROWS, least_breadth, tail_of
 from mirror_index.vectors import BoolVector, FloatMatrix, IntVector, UnitRows
 
 _ONE = np.float32(1.0)
 _NO_SCORE = -2.0
+
+
+def lone_search(
+    vectors: UnitRows, index: AnnIndex, k: int, allowed: IntVector | None
+) -> LoneSearch | None:
+    """Return how to look for `k` rows for a query by itself, None where there is more to it.
+
+    There is nothing more where the index holds all rows as they are, and a graph is asked for few.
+    The search serves as long as the parameters of the index are the same.
+    """
+    depth, *deeper = index.depths(k)
+    matching = len(vectors) if allowed is None else len(allowed)
+    whole = index.faithful and index.selects and index.rows == len(vectors)
+    if deeper or not whole or k > PREFIX_ROWS or matching <= max(FEW_ROWS, depth):
+        return None
+    return index.lone(depth, allowed, widen=least_breadth(index, allowed))
 
 
 def quick_answer(
@@ -28,17 +39,14 @@ def quick_answer(
 
     None where they do not, or there is more to look at.
     """
-    depth, matching = index.depths(k)[0], len(vectors) if allowed is None else len(allowed)
-    whole = index.faithful and index.selects and index.rows == len(vectors)
-    if not whole or matching <= max(FEW_ROWS, depth):
+    lone = lone_search(vectors, index, k, allowed)
+    if lone is None:
         return None
-    scores, rows = index.nearby(query, depth, allowed, widen=least_breadth(index, allowed))
-    best, numbers = scores[0].tolist(), rows[0].tolist()
-    damaged = min(numbers) < 0 or max(numbers) >= index.rows
-    if damaged or len(best) <= k or sorted(best, reverse=True) != best:
+    lone(query)
+    near = lone.near(k, MARGIN)
+    if near is None:
         return None
-    near = bisect_right(best, MARGIN - best[k - 1], key=neg)
-    return Answer(ranked=cut(rank(query[0], vectors, rows[0, :near]), k), path="candidates")
+    return Answer(ranked=cut(rank(query[0], vectors, near), k), path="candidates")
 
 
 class Plain(NamedTuple):
@@ -58,6 +66,8 @@ def plain_search(
     index: AnnIndex,
     k: int,
     allowed: IntVector | None = None,
+    *,
+    found: Nearby | None = None,
 ) -> Plain | None:
     """Return what `approximate_search` does, as FAISS scored it, or None where that will not do.
 
@@ -70,17 +80,19 @@ def plain_search(
         index: the approximate index.
         k: rows wanted.
         allowed: ascending row numbers that may be found; None for all.
+        found: what the index answers, where it was asked already.
     """
     depth, *deeper = index.depths(k)
     matching = len(vectors) if allowed is None else len(allowed)
     whole = index.faithful and index.selects and isinstance(vectors, np.ndarray)
     if deeper or not whole or matching <= max(FEW_ROWS, depth):
         return None
-    scores, rows = index.nearby(queries, depth, allowed, widen=least_breadth(index, allowed))
+    if found is None:
+        widen = least_breadth(index, allowed)
+        found = index.nearby(queries, depth, allowed, widen=widen)
+    scores, rows = found
     if rows.shape[1] <= k:
         return None
-    if index.rows == len(vectors) and _one_in_order(scores, rows, k, index.rows):
-        return Plain(rows[:, :k], scores[:, :k], None)
     unsure = _incomplete(rows, index.rows)
     last = scores[:, -1]
     if index.rows < len(vectors):
@@ -88,18 +100,10 @@ def plain_search(
     if not (scores[:, :k] > scores[:, 1 : k + 1]).all():
         tied = _settle_ties(scores, rows, k, last)
         unsure = tied if unsure is None else unsure | tied
+    if unsure is not None and not unsure.any():
+        unsure = None
     best = np.ascontiguousarray(rows[:, :k])
     return Plain(best, np.minimum(scores[:, :k], _ONE), unsure)
-
-
-def _one_in_order(scores: FloatMatrix, rows: IntVector, k: int, count: int) -> bool:
-    """Say whether a query by itself has all rows in order; lists cost less than calls of numpy."""
-    if len(rows) != 1:
-        return False
-    numbers, best = rows[0].tolist(), scores[0, : k + 1].tolist()
-    if min(numbers) < 0 or max(numbers) >= count or best[0] > 1.0:
-        return False
-    return sorted(set(best), reverse=True) == list(best)
 
 
 def _incomplete(rows: IntVector, count: int) -> BoolVector | None:

@@ -22,6 +22,7 @@ from mirror_index.encoding import open_encoder
 from mirror_index.errors import CollectionError, UsageError
 from mirror_index.given.building import give_to_new
 from mirror_index.linking.refitting import refit_when_due
+from mirror_index.pipeline.remembering import remember
 from mirror_index.progress import SILENT, Reporter
 from mirror_index.readers import read
 from mirror_index.readers.measuring import size_of_source
@@ -92,6 +93,7 @@ def build_collection(
         expected=size_of_source(source, read_options),
         reporter=reporter,
     )
+    remember(collection, source, read_options, reporter, anew=True)
     refit_when_due(collection, reporter)
     return collection
 

@@ -10,6 +10,7 @@ from mirror_index.config import EncoderConfig, OnDuplicate, OnTruncate, ReadOpti
 from mirror_index.encoding import load_stored_encoder
 from mirror_index.given.building import give_to
 from mirror_index.linking.refitting import refit_when_due
+from mirror_index.pipeline.remembering import as_before, remember
 from mirror_index.progress import SILENT, Reporter
 from mirror_index.readers import read
 
@@ -36,7 +37,8 @@ def add_to_collection(
 ) -> Collection:
     """Add the records of a source to a collection, or with `update` add and replace by id.
 
-    `vectors` is a file with the vector of each record, as for `build_collection`.
+    `vectors` is a file with the vector of each record, as for `build_collection`. Where
+    `read_options` are the default, a source that was read before is read as it was then.
 
     Returns:
         The collection, open; its `last_change` says what was done.
@@ -44,6 +46,7 @@ def add_to_collection(
     Raises:
         MirrorIndexError: whatever reading, encoding or writing cannot do.
     """
+    read_options = as_before(folder, source, read_options, reporter)
     items = read(source, read_options)
     collection = open_for_writing(folder, encoder_config)
     if vectors is not None:
@@ -58,6 +61,7 @@ def add_to_collection(
         source=str(source),
         reporter=reporter,
     )
+    remember(collection, source, read_options, reporter)
     refit_when_due(collection, reporter)
     return collection
 
@@ -76,9 +80,12 @@ def sync_collection(
 ) -> Collection:
     """Make a collection equal to a source, and return it open; see `Collection.sync`.
 
+    Where `read_options` are the default, a source that was read before is read as it was then.
+
     Raises:
         MirrorIndexError: whatever reading, encoding, writing cannot do; a forbidden removal.
     """
+    read_options = as_before(folder, source, read_options, reporter)
     items = read(source, read_options)
     collection = open_for_writing(folder, encoder_config)
     collection.sync(
@@ -90,5 +97,6 @@ def sync_collection(
         allow_quarantine=allow_quarantine,
         reporter=reporter,
     )
+    remember(collection, source, read_options, reporter, anew=True)
     refit_when_due(collection, reporter)
     return collection

@@ -40,7 +40,7 @@ def encode_source(
     items = read(source, read_options)
     model = open_encoder(encoder, encoder_config)
     counts = dict.fromkeys(("rows", "truncated", "unknown", "skipped", "quarantined"), 0)
-    with NpyWriter(output, model.dim) as writer, reporter.stage("encode") as advance:
+    with NpyWriter(Path(output), model.dim) as writer, reporter.stage("encode") as advance:
         for window in _record_windows(items, counts):
             encoded = model.encode_audited([normalise_text(record.text) for record in window])
             writer.append([record.id for record in window], encoded.vectors)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from mirror_index.records import Record
@@ -45,6 +46,30 @@ def records_of_texts(
     for row in shared:
         grouped[row].sort(key=lambda record: str(record[1]))
     return grouped
+
+
+def only_records(connection: sqlite3.Connection, rows: Sequence[int]) -> list[tuple[Any, ...]]:
+    """Return the records of those texts that have one, with one statement and so of one state.
+
+    They come as number of the state, text row, id, text, metadata, concept_id, scope, in no
+    particular order.
+
+    Args:
+        connection: the reading connection; no transaction is needed.
+        rows: a few distinct text rows.
+    """
+    return connection.execute(_only_statement(len(rows)), rows).fetchall()
+
+
+@lru_cache(maxsize=128)
+def _only_statement(count: int) -> str:
+    marks = ",".join("?" * count)
+    return (
+        "SELECT (SELECT max(number) FROM generations), texts.row, records.id, "
+        "coalesce(records.raw, texts.text), records.metadata, records.concept_id, records.scope "
+        "FROM texts CROSS JOIN records ON records.text_row = texts.row "
+        f"WHERE texts.row IN ({marks}) AND texts.records = 1"
+    )
 
 
 def records_of_text(

@@ -116,7 +116,7 @@ def unreadable(path: Path, error: Exception) -> CollectionError:
     return CollectionCorruptError(
         f"the collection's database cannot be read: {error}",
         where=str(path),
-        remedy="Restore it from a copy, or build the collection again with overwrite",
+        remedy="Restore it from a copy, or build the collection again with --overwrite",
     )
 
 
@@ -178,19 +178,21 @@ class ReadStore:
             raise CollectionCorruptError(
                 f"the collection's database is damaged: {error}",
                 where=str(self.path),
-                remedy="Restore it from a copy, or build the collection again with overwrite",
+                remedy="Restore it from a copy, or build the collection again with --overwrite",
             ) from error
         finally:
             if self.connection.in_transaction:  # SQLite itself ends it on some errors
                 self.connection.execute("ROLLBACK")
 
-    def unchanged(self) -> bool:
-        """Return whether the state that was read last is still the newest one."""
-        return self._known is not None and self._known[0] == self._version()
+    def unchanged(self, number: int) -> bool:
+        """Return whether the state that was read last has this number and is still the newest."""
+        known = self._known
+        return known is not None and known[1].number == number and known[0] == self._version()
 
     def _version(self) -> int:
         """Return a number that is another one after any commit of another connection."""
-        return int(self._cursor.execute("PRAGMA data_version").fetchone()[0])
+        version: int = self._cursor.execute("PRAGMA data_version").fetchone()[0]
+        return version
 
     def generation(self) -> Generation:
         """Return the newest committed generation."""

@@ -16,6 +16,7 @@ from mirror_index.index import choosing
 from mirror_index.index.building import build_ann
 from mirror_index.index.calibration import calibrate, hold_out, measure
 from mirror_index.index.exact import exact_search
+from mirror_index.index.kinds import search_parameters
 from mirror_index.progress import SilentReporter
 from mirror_index.store.layout import DATABASE
 from mirror_index.vectors import Encoded
@@ -158,7 +159,7 @@ def test_recall_is_the_share_of_the_true_ten() -> None:
     held = hold_out(vectors, encoder, lambda rows: [texts[row] for row in rows], 2)
     shares = []
     for query, true in zip(held.vectors, exact_search(held.vectors, vectors, 10), strict=True):
-        parameters = index._search_parameters(None, _LISTS)
+        parameters = search_parameters(index._index, None, _LISTS)
         _, rows = index._index.search(query[None, :], 80, params=parameters)
         assert np.sum(rows >= 0) >= 64  # else the search is widened, which FAISS alone does not do
         scores = (vectors[rows[0][rows[0] >= 0]].astype(float) * query.astype(float)).sum(axis=1)

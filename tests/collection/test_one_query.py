@@ -19,6 +19,7 @@ from mirror_index.index import approximate
 from mirror_index.index.ann import AnnIndex, Nearby
 from mirror_index.index.building import build_ann
 from mirror_index.index.exact import rank
+from mirror_index.index.lone import LoneSearch
 from mirror_index.index.plain import plain_search, quick_answer
 from mirror_index.records import Record
 from mirror_index.store.expanding import records_of_texts
@@ -227,13 +228,18 @@ def test_a_query_by_itself_goes_the_quick_way(
     assert len(answer.ranked.rows) >= 10
 
 
-class Told(AnnIndex):
-    """Gives the answer it was told."""
+def told(index: AnnIndex, rows: list[int], scores: list[float]) -> AnnIndex:
+    """Return an index that gives a query by itself the answer it was told."""
+    mine = AnnIndex(index._index, index.parameters)
+    lone = LoneSearch(index._index, len(rows), None, graph=True)
 
-    answer: Nearby
+    def answer(*_: object) -> None:
+        lone._rows[0], lone._scores[0] = rows, scores
 
-    def nearby(self, *args: object, **kwargs: object) -> Nearby:
-        return self.answer
+    lone._search = answer
+    mine.lone = lambda *_, **__: lone  # type: ignore[method-assign]
+    mine.nearby = lambda queries, *_, **__: Nearby(*lone(queries))  # type: ignore[method-assign]
+    return mine
 
 
 @pytest.mark.parametrize(
@@ -246,9 +252,8 @@ class Told(AnnIndex):
     ],
 )
 def test_what_is_not_quick(index: AnnIndex, rows: list[int], scores: list[float]) -> None:
-    told = Told(index._index, index.parameters)
-    told.answer = Nearby(np.array([scores], dtype=np.float32), np.array([rows]))
-    assert quick_answer(unit(1), unit(ROWS), told, 3, None) is None
+    odd = told(index, rows, scores)
+    assert quick_answer(unit(1), unit(ROWS), odd, 3, None) is None
 
 
 def test_nor_is_what_the_index_does_not_hold_or_few_rows(index: AnnIndex) -> None:
@@ -259,21 +264,15 @@ def test_nor_is_what_the_index_does_not_hold_or_few_rows(index: AnnIndex) -> Non
 def test_ties_at_the_end_of_a_quick_answer_come_along(index: AnnIndex) -> None:
     vectors = unit(ROWS)
     vectors[[11, 12]] = vectors[10]
-    told = Told(index._index, index.parameters)
-    told.answer = Nearby(
-        np.array([[1.0, 0.9999999, 0.9999998, 0.2]], dtype=np.float32), np.array([[12, 10, 11, 50]])
-    )
-    answer = quick_answer(vectors[10:11], vectors, told, 1, None)
+    tied = told(index, [12, 10, 11, 50], [1.0, 0.9999999, 0.9999998, 0.2])
+    answer = quick_answer(vectors[10:11], vectors, tied, 1, None)
     assert answer is not None
     assert answer.ranked.rows.tolist() == [10, 11, 12]
 
 
 def test_a_cosine_above_one_is_one(index: AnnIndex) -> None:
-    told = Told(index._index, index.parameters)
-    told.answer = Nearby(
-        np.array([[1.0000001, 0.9, 0.8, 0.2]], dtype=np.float32), np.array([[12, 10, 11, 50]])
-    )
-    plain = plain_search(unit(1), unit(ROWS), told, 3)
+    above = told(index, [12, 10, 11, 50], [1.0000001, 0.9, 0.8, 0.2])
+    plain = plain_search(unit(1), unit(ROWS), above, 3)
     assert plain is not None
     assert plain.scores[0, 0] == 1.0
     assert plain.rows.tolist() == [[12, 10, 11]]
@@ -292,11 +291,11 @@ def test_a_new_breadth_counts_at_once(index: AnnIndex) -> None:
 
 
 def test_metadata_decodes_all_at_once_or_not_at_all() -> None:
-    assert searching._decode_all(['{"a":1}', "{}"]) == [{"a": 1}, {}]
-    assert searching._decode_all([]) == []
+    assert searching.decode_all(['{"a":1}', "{}"]) == [{"a": 1}, {}]
+    assert searching.decode_all([]) == []
     for torn in ("{}, {}", "{}] , [", '{"a":1'):
         with pytest.raises(json.JSONDecodeError):
-            searching._decode_all(["{}", torn])
+            searching.decode_all(["{}", torn])
 
 
 def test_a_filter_is_checked_also_without_a_query(reader: Collection) -> None:
