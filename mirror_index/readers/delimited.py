@@ -44,7 +44,10 @@ def _read(
     with text_lines(source, options.encoding) as lines:
         split = split_quoted if quoting else split_unquoted
         rows = split(lines, delimiter)
-        columns = _header(next(rows, None), source, delimiter)
+        first = next(rows, None)
+        if first is not None and first.content.strip() == f"sep={delimiter}":  # Excel writes this
+            first = next(rows, None)
+        columns = _header(first, source, delimiter)
         reader = RowReader(resolve_layout(columns, options, source_name(source)), source)
         for ordinal, row in enumerate(rows, 1):
             yield _item(reader, row, columns, ordinal)

@@ -14,7 +14,14 @@ from mirror_index.names import name_key
 from mirror_index.readers.lintstore import LintStore, NameRow
 from mirror_index.readers.properties import SYNONYM_FLAW
 from mirror_index.readers.scopes import NameKind, likely_slip
-from mirror_index.records import Concept, Record, Rejected, SourceItem, normalise_text
+from mirror_index.records import (
+    Concept,
+    Record,
+    Rejected,
+    SourceItem,
+    normalise_text,
+    refuse_name,
+)
 
 WINDOW = 4096
 LIMIT = 100
@@ -133,6 +140,7 @@ def lint(
     Raises:
         MirrorIndexError: whatever reading the items raises.
     """
+    refuse_name(items)
     with LintStore() as store:
         linter = _Linter(store, tokenise, limit)
         for item in items:

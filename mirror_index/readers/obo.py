@@ -21,6 +21,7 @@ from mirror_index.readers.obo_clauses import (
     cross_reference,
     definition,
     free_text,
+    identifier,
     reference,
     synonym,
 )
@@ -28,11 +29,12 @@ from mirror_index.readers.properties import synonym_flaw
 from mirror_index.readers.source import Line, empty_source, source_name, text_lines
 from mirror_index.records import Concept, Name, Scope, SourceItem
 
-_STANZA = re.compile(r"\[(\w+)\]\s*(?:!.*)?$")
+_STANZA = re.compile(r"\[\s*(\w*)\s*\]?\s*(?:!.*)?$")
+_NO_TERMS = frozenset(("typedef", "instance", "annotation"))
 _TAG = re.compile(r"([\w-]+):(.*)$", re.DOTALL)
 
 _ONCE: dict[str, Callable[[str], str]] = {
-    "id": reference,
+    "id": identifier,
     "name": free_text,
     "namespace": free_text,
     "def": definition,
@@ -95,7 +97,7 @@ def read_obo(source: str | Path, options: ReadOptions) -> Iterator[SourceItem]:
     of its header, unless it is obsolete. For a name that is not there stands the first exact
     synonym, else the id. A clause with a tag that the
     format does not have is reported as skipped and costs nothing else, one that looks like a
-    synonym's as rejected: a name is lost.
+    synonym's as rejected: a name is lost. So is the header of a frame of a kind that is not known.
 
     Raises:
         SourceError: the source cannot be read, is empty, or does not begin like an OBO file.
@@ -105,8 +107,11 @@ def read_obo(source: str | Path, options: ReadOptions) -> Iterator[SourceItem]:
         for frame in _frames(_logical(lines), source):
             if frame.kind == "":
                 namespace = _default_namespace(frame)
-            elif frame.kind == "Term":
+            elif frame.kind == "term":
                 yield from _items(frame, namespace)
+            elif frame.kind not in _NO_TERMS:
+                reason = "OBO has no frame of this kind, and what it holds is lost"
+                yield rejected(frame.header.number, reason, frame.header.text)
 
 
 def _logical(lines: Iterator[Line]) -> Iterator[Line]:
@@ -125,18 +130,19 @@ def _frames(lines: Iterator[Line], source: str | Path) -> Iterator[_Frame]:
     """Yield the header of the file as a frame of kind "", then its stanzas."""
     frame: _Frame | None = None
     for line in lines:
-        stanza = _STANZA.match(line.text)
-        if stanza is None and frame is None and _TAG.match(line.text) is None:
+        opens = line.text.startswith("[")
+        if not opens and frame is None and _TAG.match(line.text) is None:
             raise SourceError(
                 "this is not an OBO file",
                 value=line.text[:80].encode("utf-8", "backslashreplace").decode(),
                 where=f"{source_name(source)}, line {line.number}",
                 remedy="An OBO file begins with format-version: 1.2 or 1.4",
             )
-        if stanza is not None:
+        if opens:
             if frame is not None:
                 yield frame
-            frame = _Frame(stanza[1], line)
+            stanza = _STANZA.match(line.text)
+            frame = _Frame("?" if stanza is None else stanza[1].lower() or "?", line)
         elif frame is None:
             frame = _Frame("", line, [line])
         else:

@@ -20,13 +20,16 @@ _QUOTED = r'"(?:[^"\\]|\\.)*"'
 _TRAILER = rf'\s*(?:\{{(?:{_QUOTED}|[^{{}}"])*\}}\s*)*(?:!.*)?$'
 _TEXT = re.compile(rf"\s*({_QUOTED})(?=\s)")
 _TAIL = re.compile(
-    rf"\s*(?:(?P<scope>[^\s\[\]\"]+)(?:\s+(?P<type>[^\s\[\]\"]+))?)?"
+    rf"\s*+(?:(?P<scope>[^\s\[\]\"]+)(?:\s+(?P<type>[^\s\[\]\"]+))?)?"
     rf'\s*\[(?P<xrefs>(?:{_QUOTED}|\\.|[^\]"\\])*)\]{_TRAILER}'
 )
+_REFERENCE = re.compile(r"\s*(?!!)((?:\\\S|[^\s{])+)")
 _XREF = re.compile(rf"(?:{_QUOTED}|\\.|[^,\"\\])+")
-_BEFORE_TRAILER = re.compile(r'(?:\\.|[^\\])*?(?=\s+["{!]|\s*$)')
+_BEFORE_TRAILER = re.compile(r'(?:\\.|[^\\\s]|\s++(?!["{!]|$))*+(?=\s+["{!]|\s*$)')
 _COMMENT = re.compile(r"(?:^|\s)!.*$")
-_QUALIFIERS = re.compile(rf"\s+\{{\s*[^\s={{}}]+\s*=\s*{_QUOTED}(?:{_QUOTED}|[^{{}}\"])*\}}\s*$")
+_QUALIFIERS = re.compile(
+    rf"(?<!\s)\s++\{{\s*[^\s={{}}]+\s*=\s*{_QUOTED}(?:{_QUOTED}|[^{{}}\"])*\}}\s*$"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +67,23 @@ def reference(value: str) -> str:
     Raises:
         RowError: there is none.
     """
-    words = value.split(maxsplit=1)
-    if not words or words[0].startswith("!"):
+    found = _REFERENCE.match(value)
+    if found is None:
         raise RowError("there is no identifier")
-    return unescape(words[0])
+    return unescape(found[1])
+
+
+def identifier(value: str) -> str:
+    """Return the identifier of a term, which is all there is to the clause but its trailer.
+
+    Raises:
+        RowError: there is none, or more follows: another term may begin with the same word.
+    """
+    first = reference(value)
+    found = _REFERENCE.match(value)
+    if found is not None and re.fullmatch(_TRAILER, value[found.end() :]) is None:
+        raise RowError(f"an identifier has no spaces, and more follows {first!r}")
+    return first
 
 
 def cross_reference(value: str) -> str:

@@ -135,8 +135,8 @@ def _graph(walker: JsonWalker) -> _Graph:
                 _take_edge(graph, walker.value(), line)
         elif key == "meta":
             _take_meta(graph, walker.value(), walker.line)
-        else:
-            walker.value()
+        elif (value := walker.value()) is not None and key in ("nodes", "edges"):
+            graph.items.append(rejected(walker.line, f"{key} is no list", _shown(value)))
     return graph
 
 

@@ -83,6 +83,10 @@ class _Builder:
     def items(self) -> Iterator[SourceItem]:
         """Yield concepts in the order of the source, and the rows that gave none."""
         typed = [(iri, one) for iri, one in self._graph.subjects.items() if one.kind is not None]
+        nameless = [one for iri, one in typed if iri.startswith("_:")]  # most are expressions
+        for one in nameless:
+            for label in self._texts(one, *LABELS):
+                yield rejected(one.line, "a concept without an IRI", label.text, skipped=True)
         typed = [(iri, one) for iri, one in typed if not iri.startswith("_:")]
         typed.sort(key=lambda pair: pair[1].line)
         self._find_own_ids(typed)

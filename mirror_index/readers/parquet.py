@@ -56,4 +56,6 @@ def _values(column: pa.Array) -> list[object]:
     if pa.types.is_temporal(column.type):
         column = column.cast(pa.string())
     values: list[object] = column.to_pylist()
+    if getattr(column.type, "extension_name", None) == "arrow.uuid":
+        return [None if value is None else str(value) for value in values]
     return values

@@ -15,7 +15,7 @@ from mirror_index.readers.obo import read_obo
 from mirror_index.readers.obograph import read_obograph
 from mirror_index.readers.plain import read_txt
 from mirror_index.readers.rrf import read_rrf
-from mirror_index.readers.source import STDIN, check_source, source_file, source_name
+from mirror_index.readers.source import STDIN, check_source, open_bytes, source_file, source_name
 from mirror_index.readers.sqlite import read_sqlite
 from mirror_index.readers.sssom import with_synonyms
 from mirror_index.records import SourceItem
@@ -23,6 +23,7 @@ from mirror_index.records import SourceItem
 _COLUMNS = frozenset(("text_column", "id_column", "concept_column", "scope_column"))
 _CHECKED = _COLUMNS | {"sql", "encoding", "quoting", "languages", "vocabularies"}
 _DEFAULTS = ReadOptions()
+_FLAGS = {"languages": "--lang", "vocabularies": "--sab", "quoting": "--no-quoting"}
 
 
 Reader = Callable[[str | Path, ReadOptions], Iterator[SourceItem]]
@@ -162,6 +163,9 @@ def detect_format(source: str | Path, options: ReadOptions = _DEFAULTS) -> str:
                     remedy="Decompress the file first",
                 )
             return _by_content(entry.name, source)
+    if Path(source).is_file():
+        with open_bytes(source):
+            pass  # it says so when this is no text at all
     raise SourceError("the format of the source is unknown", value=str(source), remedy=_known())
 
 
@@ -211,11 +215,16 @@ def _check_options(entry: Format, source: str | Path, options: ReadOptions) -> N
         value = getattr(options, name)
         if value != getattr(_DEFAULTS, name) and name not in entry.options:
             raise UsageError(
-                f"the option {name} means nothing for {entry.name}",
+                f"the option {name} ({_flag(name)}) means nothing for {entry.name}",
                 value=value,
                 where=source_name(source),
                 remedy="Leave it out, or name another format",
             )
+
+
+def _flag(name: str) -> str:
+    """Return the option of the command line that sets a field of `ReadOptions`."""
+    return _FLAGS.get(name, f"--{name.replace('_', '-')}")
 
 
 def _known() -> str:
@@ -223,4 +232,4 @@ def _known() -> str:
         f"{entry.name} ({' '.join(entry.extensions)})" if entry.extensions else entry.name
         for entry in FORMATS.values()
     )
-    return f"Name the format; the formats are: {endings}"
+    return f"Name the format (--format); the formats are: {endings}"

@@ -86,6 +86,7 @@ class _Counts:
     good: int = 0
     suppressed: Counter[str] = field(default_factory=Counter)
     vocabularies: Counter[str] = field(default_factory=Counter)
+    chosen: int = 0
     nameless: int = 0
 
     def remarks(self) -> Iterator[Rejected]:
@@ -117,8 +118,8 @@ def read_rrf(source: str | Path, options: ReadOptions) -> Iterator[SourceItem]:
 
     Raises:
         SourceError: the source cannot be read, is not MRCONSO.RRF, is not sorted by CUI (the line
-            is named), has another number of rows than MRFILES.RRF says, or has no name in a chosen
-            language.
+            is named), has another number of rows than MRFILES.RRF says, or has nothing in a chosen
+            language or of a chosen vocabulary.
     """
     with ExitStack() as stack:
         lines = stack.enter_context(text_lines(source, options.encoding))
@@ -136,7 +137,7 @@ class _Reader:
     def __init__(self, source: str | Path, options: ReadOptions, types: SemanticTypes) -> None:
         self._source = source
         self._languages = Languages(options.languages)
-        self._vocabularies = frozenset(options.vocabularies)
+        self._vocabularies = frozenset(name.upper() for name in options.vocabularies)
         self._types = types
         self._counts = _Counts()
         self._group: _Group | None = None
@@ -167,9 +168,10 @@ class _Reader:
         if fields[_SUPPRESS] not in ("N", ""):
             self._counts.suppressed[fields[_SUPPRESS]] += 1
             return
-        if self._vocabularies and fields[_SAB] not in self._vocabularies:
+        if self._vocabularies and fields[_SAB].upper() not in self._vocabularies:
             self._counts.vocabularies[fields[_SAB]] += 1
             return
+        self._counts.chosen += 1
         language = language_tag(fields[_LAT]) or None
         if not self._languages.take(language):
             return
@@ -212,10 +214,22 @@ class _Reader:
         if self._group is not None:
             yield from self._close(self._group)
         check_rows(self._source, self._counts.rows)
+        self._check_vocabularies()
         yield from self._counts.remarks()
         left_out = self._languages.summary(self._source)
         if left_out is not None:
             yield left_out
+
+    def _check_vocabularies(self) -> None:
+        counts = self._counts
+        if counts.vocabularies and not counts.chosen:
+            there = ", ".join(f"{name} {n}" for name, n in counts.vocabularies.most_common(20))
+            raise SourceError(
+                "no row is of a chosen vocabulary",
+                value=sorted(self._vocabularies),
+                where=source_name(self._source),
+                remedy=f"The vocabularies there are: {there}",
+            )
 
     def _check_kind(self) -> None:
         if self._counts.good == 0:

@@ -21,6 +21,17 @@ UMLS_FILES = ("MRCONSO.RRF", "MRCONSO.RRF.gz")
 _GZIP_MAGIC = b"\x1f\x8b"
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _PEEK = 65_536
+_BINARY = {
+    b"PK\x03\x04": "a ZIP archive, as .xlsx, .ods and .docx are",
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "an old Office document (.xls, .doc)",
+    b"%PDF-": "a PDF",
+    b"SQLite format 3\0": "an SQLite database",
+    b"PAR1\x15": "a Parquet file",
+    b"\x93NUMPY": "a NumPy array",
+    b"BZh": "packed with bzip2",
+    b"\xfd7zXZ\0": "packed with xz",
+    b"\x28\xb5\x2f\xfd": "packed with zstd",
+}
 _KEEP_BYTES = "mirror_index.keep_bytes"
 
 
@@ -127,14 +138,26 @@ def open_bytes(source: str | Path) -> Iterator[io.BufferedReader]:
     """Open a source and yield its bytes, unpacked when they begin like gzip.
 
     Raises:
-        SourceError: the file cannot be opened or read, or is a broken gzip.
+        SourceError: the file cannot be opened or read, is a broken gzip, or no text at all.
     """
     with ExitStack() as stack:
         binary = _open_binary(source, stack)
         if peek(binary, source)[:2] == _GZIP_MAGIC:
             packed = gzip.GzipFile(fileobj=binary, mode="rb")
             binary = io.BufferedReader(cast(io.RawIOBase, packed), _PEEK)
+        _check_text(peek(binary, source), source)
         yield binary
+
+
+def _check_text(head: bytes, source: str | Path) -> None:
+    """Refuse what begins as no text does: its bytes would become rows."""
+    for mark, kind in _BINARY.items():
+        if head.startswith(mark) and (mark != b"BZh" or head[4:10] == b"1AY&SY"):
+            raise SourceError(
+                f"the source is not text but {kind}",
+                where=source_name(source),
+                remedy="Save it as text (a table as CSV), unpack it, or name the right format",
+            )
 
 
 def read_bytes(source: str | Path) -> bytes:

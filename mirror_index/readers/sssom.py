@@ -5,6 +5,7 @@ The Simple Standard for Sharing Ontological Mappings, https://mapping-commons.gi
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -14,8 +15,9 @@ from mirror_index.config import ReadOptions
 from mirror_index.errors import SourceError
 from mirror_index.names import name_key
 from mirror_index.readers.cells import rejected, text_flaw
+from mirror_index.readers.curies import curie
 from mirror_index.readers.fields import RawRow, split_quoted
-from mirror_index.readers.source import check_source, empty_source, source_name, text_lines
+from mirror_index.readers.source import Line, check_source, empty_source, source_name, text_lines
 from mirror_index.records import Concept, Name, Record, Rejected, Scope, SourceItem, normalise_text
 
 _EXACT = (Scope.EXACT, Scope.EXACT)
@@ -41,6 +43,7 @@ _SCOPES: dict[str, tuple[Scope, Scope]] = {
 }
 _NEEDED = ("predicate_id", "object_id")
 _NOTHING = "sssom:notermfound"
+_DECLARED = re.compile(r"""\s+["']?([^\s"':]+)["']?:\s+["']?([^\s"']+)["']?\s*""")
 
 
 @dataclass(slots=True)
@@ -61,7 +64,8 @@ class Synonyms:
     linking writes them) gives its subject's label to the object. A name whose key the concept has
     already (`names.name_key`: case, punctuation) adds nothing. Mappings with other predicates,
     negated ones (`predicate_modifier` ``Not``) and those to `sssom:NoTermFound` are counted and
-    give nothing. Ids compare as CURIEs, the prefix without regard to case.
+    give nothing. Ids compare as CURIEs, the prefix without regard to case; what the table declares
+    in `curie_map` makes them of IRIs, here and in the dictionary.
 
     Args:
         path: the table, with or without its comment of metadata; may be packed with gzip.
@@ -77,11 +81,37 @@ class Synonyms:
         self._left_out: Counter[str] = Counter()
         self._rejected: list[Rejected] = []
         self._unlabelled = 0
+        self._prefixes: dict[str, str] = {}
         with text_lines(path, "utf-8") as lines:
-            rows = split_quoted((one for one in lines if not one.text.startswith("#")), "\t")
+            rows = split_quoted(self._without_metadata(lines), "\t")
             columns = self._columns(next(rows, None))
             for row in rows:
                 self._take(row, columns)
+
+    def _without_metadata(self, lines: Iterator[Line]) -> Iterator[Line]:
+        """Yield the lines of the table, and note the prefixes that the comments declare."""
+        outer: int | None = None  # how far `curie_map` is indented, while its lines come
+        for line in lines:
+            if not line.text.startswith("#"):
+                yield line
+                continue
+            text = line.body[1:]
+            indent = len(text) - len(text.lstrip())
+            declared = _DECLARED.fullmatch(text)
+            if text.strip() == "curie_map:":
+                outer = indent
+            elif outer is None or declared is None or indent <= outer:
+                outer = None
+            else:
+                self._prefixes[declared[1]] = declared[2]
+
+    def _key(self, concept_id: str) -> str:
+        """Return what the ids of one concept have in common."""
+        prefix, colon, local = concept_id.partition(":")
+        if colon and prefix in self._prefixes:
+            concept_id = self._prefixes[prefix] + local
+        prefix, colon, local = curie(concept_id, self._prefixes).partition(":")
+        return f"{prefix.casefold()}{colon}{local}"
 
     def _columns(self, header: RawRow | None) -> tuple[str, ...]:
         if header is None:
@@ -127,7 +157,7 @@ class Synonyms:
     def _name(self, concept_id: str, label: str, scope: Scope) -> bool:
         if not concept_id or not label:
             return False
-        mapped = self._by_id.setdefault(_key(concept_id), _Mapped())
+        mapped = self._by_id.setdefault(self._key(concept_id), _Mapped())
         mapped.names.append(Name(text=label, scope=scope, name_type="mapping"))
         return True
 
@@ -145,7 +175,7 @@ class Synonyms:
                 yield self._extended(item)
                 continue
             if isinstance(item, Record) and item.concept_id is not None:
-                mapped = self._by_id.get(_key(item.concept_id))
+                mapped = self._by_id.get(self._key(item.concept_id))
                 if mapped is not None:
                     mapped.used = True
                     seen = rows.setdefault(item.concept_id, _Rows(mapped.names))
@@ -159,7 +189,7 @@ class Synonyms:
     def _extended(self, concept: Concept) -> Concept:
         names: list[Name] = []
         for one in (concept.id, *concept.alt_ids):
-            mapped = self._by_id.get(_key(one))
+            mapped = self._by_id.get(self._key(one))
             if mapped is not None:
                 mapped.used = True
                 names += mapped.names
@@ -226,11 +256,6 @@ def _new(names: Iterable[Name], had: set[str]) -> Iterator[Name]:
 
 def _same(text: str) -> str:
     return name_key(text) or normalise_text(text)
-
-
-def _key(concept_id: str) -> str:
-    prefix, colon, local = concept_id.partition(":")
-    return f"{prefix.casefold()}{colon}{local}"
 
 
 def _remark(reason: str) -> Rejected:

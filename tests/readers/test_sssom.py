@@ -169,3 +169,42 @@ def test_mappings_are_no_source(tmp_path: Path) -> None:
     (tmp_path / "m.sssom.tsv").write_text(COLUMNS)
     with pytest.raises(SourceError, match="no dictionary of their own"):
         read(tmp_path / "m.sssom.tsv")
+
+
+OWN = "#curie_map:\n#  o: http://o.org/x/\n#  MyHP: 'http://purl.obolibrary.org/obo/HP_'\n"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        OWN,
+        OWN.replace("#", "# ").replace("'", '"'),
+        f"#license: https://a.org/l\n{OWN}#mapping_set_id: http://o.org/set\n",
+    ],
+)
+@pytest.mark.parametrize(
+    ("concept", "mapped"),
+    [
+        ("http://o.org/x/7", "o:7"),
+        ("o:7", "http://o.org/x/7"),
+        ("O:7", "o:7"),
+        ("HP:0001", "MyHP:0001"),
+        ("http://purl.obolibrary.org/obo/HP_0001", "hp:0001"),
+        ("myhp:1", "MYHP:1"),
+    ],
+)
+def test_declared_prefixes_make_ids_comparable(
+    tmp_path: Path, head: str, concept: str, mapped: str
+) -> None:
+    source = f"concept_id\tname\n{concept}\tone\n"
+    rows = f"{mapped}\tone\tskos:exactMatch\tY:1\teins\t\n"
+    items = _read(tmp_path, source, head + COLUMNS + rows, "a.tsv")
+    assert ("eins", Scope.EXACT, "mapping") in _names(items)[concept]
+
+
+def test_other_metadata_declares_no_prefix(tmp_path: Path) -> None:
+    head = "#curie_map:\n#  o: http://o.org/x/\n#license: http://l.org/\n#creator:\n#  p: http://p.org/\n"
+    source = "concept_id\tname\nhttp://l.org/1\tone\nhttp://p.org/2\ttwo\n"
+    rows = "license:1\tone\tskos:exactMatch\tY:1\teins\t\np:2\ttwo\tskos:exactMatch\tY:1\tzwei\t\n"
+    names = _names(_read(tmp_path, source, head + COLUMNS + rows, "a.tsv"))
+    assert [len(found) for found in names.values()] == [1, 1]
