@@ -18,7 +18,7 @@ from mirror_index.linking.exact import ExactMatch, ExactResult, exact_result
 from mirror_index.linking.overrides import METHOD, Judge
 from mirror_index.linking.redirects import AnyCase, Redirects
 from mirror_index.names import name_key
-from mirror_index.records import Link, LinkStatus, Scope
+from mirror_index.records import Link, LinkStatus, Scope, several
 
 if TYPE_CHECKING:
     from mirror_index.collection import Collection, StoredName
@@ -50,6 +50,7 @@ class AnnotateOptions:
     under: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        several(self.under)
         if not 0 <= self.min_probability <= 1:
             raise UsageError(
                 "min_probability must be in [0, 1]", value=self.min_probability, remedy="Try 0.5"

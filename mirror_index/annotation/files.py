@@ -195,7 +195,8 @@ def _complete_folder(output: Path) -> Iterator[Path]:
         raise UsageError(
             "the output exists already", value=str(output), remedy="Name a new folder, or remove it"
         )
-    partial = output.with_name(f"{output.name}.partial")
+    # Hidden, so that it is nobody's; what a killed run left there is in the way of none.
+    partial = output.with_name(f".{output.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     try:
         partial.mkdir(parents=True)

@@ -7,6 +7,7 @@ there is, or is a variant of, the key of the name, so that the rules of the exac
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,6 +20,11 @@ from mirror_index.names import NUMERALS, name_key
 
 _ATOM = re.compile(rf"[^\W_]+(?:['{APOSTROPHES}][^\W_]+)*|&")
 _LOOSE = re.compile(r"[^\W_]+")
+# Chinese and Japanese put no spaces between words: there each Han character or hiragana is a word,
+# and a run of katakana is one, as are the Latin letters beside them.
+_HAN = "\u3040-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
+_UNSPACED = re.compile(f"[{_HAN}\u30a0-\u30ff]")
+_PIECE = re.compile(f"[{_HAN}]|[\u30a0-\u30ff]+|[^{_HAN}\u30a0-\u30ff]+")
 # What ends a sentence or a line of a list ends a name; a single line break only wraps.
 _BARRIER = re.compile(r"[.!?;:](?=\s|$)|\n[ \t\r]*\n|[\t|•]|\n\s*[-*•]\s")
 _TAIL = re.compile(r"\++|[-%#']")
@@ -62,8 +68,8 @@ def words_of(text: str, meanings: Mapping[str, str] | None = None) -> list[Word]
     barriers = [match.start() for match in _BARRIER.finditer(shape)]
     words: list[Word] = []
     block = 0
-    for match in _ATOM.finditer(shape):
-        start, end = _visible(text, *match.span())
+    for start, end in _atoms(shape):
+        start, end = _visible(text, start, end)
         while block < len(barriers) and barriers[block] < start:
             block += 1
         atom = text[start:end]
@@ -72,6 +78,16 @@ def words_of(text: str, meanings: Mapping[str, str] | None = None) -> list[Word]
             last = place == len(forms) - 1
             words.append(Word(start, end, form, place == 0, last, block))
     return words
+
+
+def _atoms(shape: str) -> Iterator[tuple[int, int]]:
+    """Yield where words begin and end."""
+    for match in _ATOM.finditer(shape):
+        if shape.isascii() or not _UNSPACED.search(match[0]):
+            yield match.span()
+        else:
+            for piece in _PIECE.finditer(match[0]):
+                yield match.start() + piece.start(), match.start() + piece.end()
 
 
 def _visible(text: str, start: int, end: int) -> tuple[int, int]:
@@ -109,7 +125,10 @@ def _forms(atom: str) -> tuple[str, ...]:
 
 
 def _loose(key: str) -> tuple[str, ...]:
-    return tuple(_form(word) for word in _LOOSE.findall(key))
+    words: Iterable[str] = _LOOSE.findall(key)
+    if not key.isascii() and _UNSPACED.search(key):
+        words = itertools.chain.from_iterable(map(_PIECE.findall, words))
+    return tuple(map(_form, words))
 
 
 def _form(word: str) -> str:
@@ -142,7 +161,7 @@ class NameIndex:
         self._names[joined] = (*self._names.get(joined, ()), key)
         self._longest[forms[0]] = max(self._longest.get(forms[0], 0), len(forms))
         content = _content(forms)
-        if 2 <= len(content) <= _MOST_CONTENT:
+        if 2 <= len(content) <= _MOST_CONTENT and not _UNSPACED.search(key):
             bag = " ".join(sorted(content))
             self._bags[bag] = (*self._bags.get(bag, ()), key)
             self._content.update(content)
@@ -165,7 +184,11 @@ class NameIndex:
                 if words[place].block != word.block:
                     break
                 joined = f"{joined} {words[place].form}" if joined else word.form
-                if words[place].last and joined in self._names:
+                if (
+                    words[place].last
+                    and joined in self._names
+                    and not (len(joined) == 1 and _inside(text, word))
+                ):
                     yield from self._judged(
                         text, word.start, words[place].end, self._names[joined], meanings
                     )
@@ -216,6 +239,12 @@ class NameIndex:
         for other in keys:
             if fold(other) == fold(key):
                 yield Place(start, end, other, "variant")
+
+
+def _inside(text: str, word: Word) -> bool:
+    """Whether a word is one character of a text without spaces: likely a part of a longer one."""
+    around = text[max(0, word.start - 1) : word.start] + text[word.end : word.end + 1]
+    return _UNSPACED.match(word.form) is not None and _UNSPACED.search(around) is not None
 
 
 def _read(text: str, meanings: Mapping[str, str] | None) -> str:

@@ -49,8 +49,9 @@ def command(
     """Find the concepts of COLLECTION that running texts name, and where.
 
     SOURCES are text files, folders of them, .jsonl files with id and text, or - (the default) for
-    standard input. Offsets count Unicode code points of the file as it is, from 0. Exit status 3
-    says that some documents could not be read.
+    standard input. The output is JSON, one mention a line, unless --format says otherwise. Offsets
+    count Unicode code points of the file as it is, from 0. Exit status 3 says that some documents
+    could not be read.
     """
     from mirror_index.annotation import AnnotateOptions, annotate_documents
     from mirror_index.collection import Collection
@@ -62,7 +63,7 @@ def command(
         report = annotate_documents(
             opened,
             [wait_for_input() if one == "-" else one for one in sources or ("-",)],
-            sys.stdout if output is None else output,
+            sys.stdout if output in (None, Path("-")) else output,
             output_format=output_format,
             options=wishes,
             reporter=BarReporter(),

@@ -14,9 +14,7 @@ from mirror_index.errors import ExitCode
 
 @click.command("encode")
 @click.argument("source")
-@click.option(
-    "-o", "--output", required=True, type=click.Path(path_type=Path), help="New .npy file."
-)
+@click.option("-o", "--output", required=True, type=options.NEW_PATH, help="New .npy file.")
 @options.encoder_name
 @options.recipe
 @options.running

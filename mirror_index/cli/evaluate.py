@@ -80,7 +80,7 @@ def lexical(file: Path, encoder: str | None, as_json: bool, **values: Any) -> No
 @click.option("--collection", help="Evaluate a collection of the corpus instead of an encoder.")
 @click.option("--split", default="test", show_default=True, help="Queries and judgements to use.")
 @click.option("--hybrid", is_flag=True, help="Fuse with keyword search (with --collection).")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write a TREC run file.")
+@click.option("-o", "--output", type=options.NEW_PATH, help="Write a TREC run file.")
 @options.encoder_name
 @options.recipe
 @options.running

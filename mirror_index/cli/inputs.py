@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 
 from mirror_index.cli.streams import wait_for_input
 from mirror_index.errors import SourceError, UsageError
+from mirror_index.readers.source import check_source, read_bytes
 
 
 def text_of(argument: str) -> str:
@@ -21,7 +21,8 @@ def text_of(argument: str) -> str:
 def lines_of(given: Sequence[str], file: str | None) -> list[str]:
     """Return the texts given as arguments, else the lines of `file` or of standard input.
 
-    Lines end with LF or CRLF, with CR when there is no LF at all; no other character ends one.
+    A file may be packed with gzip. Lines end with LF or CRLF, with CR when there is no LF at all;
+    no other character ends one.
 
     Raises:
         UsageError: both arguments and a file.
@@ -37,17 +38,12 @@ def lines_of(given: Sequence[str], file: str | None) -> list[str]:
         if file in (None, "-"):
             content = wait_for_input().read()
         else:
-            content = Path(str(file)).read_bytes()
+            check_source(str(file))
+            content = read_bytes(str(file))
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise SourceError(
             f"the input is not UTF-8: byte {error.start}", where=file or "standard input"
-        ) from error
-    except OSError as error:
-        raise SourceError(
-            f"the input cannot be read: {error.strerror or error}",
-            value=file,
-            remedy="Check the path",
         ) from error
     lines = text.replace("\r\n", "\n").split("\n" if "\n" in text else "\r")
     return lines[:-1] if lines[-1] == "" else lines

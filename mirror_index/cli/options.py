@@ -22,12 +22,42 @@ from mirror_index.errors import CollectionError, UsageError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+
+class _Home(click.Path):
+    """A folder; shells leave ``~`` alone in ``--home=~/x``, and nobody replaces it in variables."""
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:  # noqa: ANN401 - as click has it
+        # Not Path.expanduser, which raises for a user that is not there.
+        return super().convert(os.path.expanduser(value), param, ctx)  # noqa: PTH111
+
+
+class _NewPath(click.Path):
+    """A path to write to; ``-``, which is standard output elsewhere, would become a file."""
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:  # noqa: ANN401 - as click has it
+        if value == "-":
+            self.fail("this is not written to standard output: name a file", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+NEW_PATH = _NewPath(path_type=Path)
+
 home = click.option(
     "--home",
     envvar="MIRROR_INDEX_HOME",
     default="indexes",
     show_default=True,
-    type=click.Path(path_type=Path),
+    type=_Home(path_type=Path),
     help="Folder that collections given by name lie in.",
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
@@ -186,7 +216,8 @@ def conditions(only: Sequence[str]) -> dict[str, str]:
 
 def collection_folder(name: str, home: Path) -> Path | None:
     """Return the folder of a collection given by path or by name, None when there is none."""
-    for folder in (Path(name), home / name):
+    is_path = name.startswith((f".{os.sep}", f"..{os.sep}"))
+    for folder in (Path(name),) if is_path else (Path(name), home / name):
         if (folder / "collection.db").is_file():
             return folder
     return None

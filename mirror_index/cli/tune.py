@@ -52,7 +52,7 @@ def tuning_settings(command: Any) -> Any:  # noqa: ANN401 - a click decorator
 
 @click.command("tune")
 @click.argument("source")
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="New folder.")
+@click.option("-o", "--output", required=True, type=options.NEW_PATH, help="New folder.")
 @options.encoder_name
 @click.option(
     "--preset",

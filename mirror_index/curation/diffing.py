@@ -102,6 +102,8 @@ def read_links(
         SourceError: no such column, no answers, or a row that cannot be read.
     """
     table = open_table(source)
+    if not table.columns:  # JSON lines of no mentions are an empty file
+        return
     answers = answer_columns(table.columns)
     if answers is None:
         raise SourceError(

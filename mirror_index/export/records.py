@@ -105,6 +105,8 @@ def export_collection(
             tab or a line break; nothing is left behind then.
         CollectionError: there is no collection, or the files cannot be written.
     """
+    folder, output = Path(folder), Path(output)
+    vectors = None if vectors is None else Path(vectors)
     for path, endings in ((output, FORMATS), (vectors, (".npy",))):
         if path is not None:
             _check_place(path, endings)

@@ -173,7 +173,22 @@ def test_brat(build: Build, notes: Path, tmp_path: Path) -> None:
         assert lines.pop() == ""
         concepts += check_brat(lines, text)
     assert sorted(concepts) == ["D:1", "D:1", "D:2", "D:2", "D:2", "D:4", "ID:plain"]
-    assert list(tmp_path.glob("*.partial")) == []
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".brat")]
+
+
+def test_brat_leaves_what_lies_beside_alone(build: Build, notes: Path, tmp_path: Path) -> None:
+    collection = build(ITEMS)
+    beside = tmp_path / "new" / "brat.partial"
+    beside.mkdir(parents=True)
+    (beside / "mine.txt").write_text("mine")
+    annotate_documents(collection, [notes], tmp_path / "new" / "brat", output_format="brat")
+    (tmp_path / "odd.jsonl").write_text('{"id": "a/b", "text": "x"}\n')
+    with pytest.raises(UsageError, match="cannot be the name of a file"):
+        annotate_documents(
+            collection, [tmp_path / "odd.jsonl"], tmp_path / "new" / "other", output_format="brat"
+        )
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["brat", "brat.partial"]
+    assert (beside / "mine.txt").read_text() == "mine"
 
 
 def test_one_brat_file_for_one_document(build: Build, notes: Path, tmp_path: Path) -> None:

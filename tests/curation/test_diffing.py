@@ -180,3 +180,10 @@ def test_tables_that_are_no_linkings(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="tolerance must be 0"):
             diff_links(good, good, tolerance=tolerance)
     assert diff_links(good, good).counts == dict.fromkeys(KINDS, 0)
+
+
+def test_json_lines_of_no_mentions_are_a_linking(tmp_path: Path) -> None:
+    (tmp_path / "none.jsonl").touch()
+    good = table(tmp_path / "good.tsv", "m\tlinked\tA\t\t.9\t")
+    assert diff_links(tmp_path / "none.jsonl", good).counts["only_new"] == 1
+    assert not diff_links(tmp_path / "none.jsonl", tmp_path / "none.jsonl").changed
