@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from enum import Enum
 from typing import Any
@@ -34,6 +35,28 @@ def require(ok: bool, what: str, value: object, remedy: str) -> None:
     """Raise a `UsageError` unless `ok`."""
     if not ok:
         raise UsageError(what, value=value, remedy=remedy)
+
+
+def require_device(name: str) -> None:
+    """Raise a `UsageError` unless `name` is "auto", "cpu", "cuda" or "cuda:N"."""
+    known = re.fullmatch(r"auto|cpu|cuda(:\d+)?", name) is not None
+    require(known, "unknown device", name, "Use auto, cpu, cuda or cuda:N")
+
+
+def choose(settings: object, **kinds: type[Enum]) -> None:
+    """Make each named field of frozen settings the member of `kinds` that it is or spells.
+
+    A string equals such a member but is not identical to it, so it would pass for no choice at all.
+
+    Raises:
+        UsageError: a value that is no choice; None is left alone.
+    """
+    for name, kind in kinds.items():
+        value = getattr(settings, name)
+        if value is not None:
+            values = [one.value for one in kind]
+            require(value in values, f"unknown {name}", value, f"Use {', '.join(values)}")
+            object.__setattr__(settings, name, kind(value))
 
 
 def plain(values: Mapping[str, Any]) -> dict[str, Any]:

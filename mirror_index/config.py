@@ -6,12 +6,15 @@ import math
 import re
 from dataclasses import asdict, dataclass
 from enum import Enum
+from numbers import Integral
 from typing import Any
 
 from mirror_index.choices import Pooling as Pooling
 from mirror_index.choices import Precision as Precision
+from mirror_index.choices import choose as _choose
 from mirror_index.choices import plain as _plain
 from mirror_index.choices import require as _require
+from mirror_index.choices import require_device as _require_device
 from mirror_index.tuning_config import Loss as Loss
 from mirror_index.tuning_config import MaskUnit as MaskUnit
 from mirror_index.tuning_config import MirrorConfig as MirrorConfig
@@ -70,6 +73,7 @@ class EncoderConfig:
     threads: int | None = None
 
     def __post_init__(self) -> None:
+        _choose(self, pooling=Pooling, precision=Precision)
         _require(
             self.max_length is None or self.max_length >= 3,
             "max_length must be at least 3 tokens",
@@ -88,12 +92,7 @@ class EncoderConfig:
             self.threads,
             "Leave it out to use all cores",
         )
-        _require(
-            re.fullmatch(r"auto|cpu|cuda(:\d+)?", self.device) is not None,
-            "unknown device",
-            self.device,
-            "Use auto, cpu, cuda or cuda:N",
-        )
+        _require_device(self.device)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,9 +116,7 @@ class IndexSpec:
     dtype: Dtype = Dtype.FLOAT32
 
     def __post_init__(self) -> None:
-        known = [dtype.value for dtype in Dtype]
-        _require(self.dtype in known, "unknown dtype", self.dtype, f"Use {' or '.join(known)}")
-        object.__setattr__(self, "dtype", Dtype(self.dtype))
+        _choose(self, dtype=Dtype)
         for name, remedy in (("memory", "Try 500MB"), ("latency", "Try 10 milliseconds")):
             value = getattr(self, name)
             _require(
@@ -138,6 +135,7 @@ MOST_HITS = 1_000_000_000
 
 
 def _require_count(k: int) -> None:
+    _require(isinstance(k, Integral), "k must be a whole number", k, "Ask for one or more")
     _require(k >= 1, "k must be at least 1", k, "Ask for one or more")
     _require(k <= MOST_HITS, f"k must be at most {MOST_HITS:,}", k, "Ask for fewer")
 
@@ -176,6 +174,7 @@ class LinkOptions:
 
     def __post_init__(self) -> None:
         _require_count(self.k)
+        _require(not isinstance(self.types, str), "types is one text", self.types, "Give a list")
         _require(
             0 <= self.min_probability <= 1,
             "min_probability must be in [0, 1]",
@@ -225,6 +224,9 @@ class ReadOptions:
     synonyms: str | None = None
 
     def __post_init__(self) -> None:
+        for name in ("languages", "vocabularies"):
+            value = getattr(self, name)
+            _require(not isinstance(value, str), f"{name} is one text", value, "Give a list")
         for tag in self.languages:
             _require(
                 re.fullmatch(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*", tag) is not None,

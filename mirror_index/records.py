@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from os import PathLike
 
 from mirror_index.errors import UsageError
 
@@ -27,11 +28,30 @@ def several(texts: Sequence[str]) -> Sequence[str]:
     """Return texts as they are, unless they are one text, each letter of which would be one.
 
     Raises:
-        UsageError: one text where a list of them is wanted.
+        UsageError: one text where a list of them is wanted, no list, or one of other things.
     """
     if isinstance(texts, str):
         raise UsageError("one text where several are wanted", value=texts, remedy="Pass a list")
+    if not hasattr(texts, "__len__"):
+        raise UsageError("texts are wanted in a list", value=texts, remedy="Pass a list")
+    for text in texts:
+        if not isinstance(text, str):
+            raise UsageError("this is not a text", value=text, remedy="Pass a list of strings")
     return texts
+
+
+def refuse_name(items: object) -> None:
+    """Refuse the name of a source where what is read of it is wanted: its letters would be items.
+
+    Raises:
+        UsageError: a path, or a text.
+    """
+    if isinstance(items, str | PathLike):
+        raise UsageError(
+            "the name of a source where its items are wanted",
+            value=str(items),
+            remedy="Pass mirror_index.read(...) of it",
+        )
 
 
 class Scope(str, Enum):

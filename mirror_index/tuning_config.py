@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import Any, NamedTuple
 
-from mirror_index.choices import Pooling, Precision, plain, require
+from mirror_index.choices import Pooling, Precision, choose, plain, require, require_device
 
 
 class Preset(str, Enum):
@@ -43,11 +44,11 @@ class _Rule(NamedTuple):
 
 
 def _positive(value: float) -> bool:
-    return value > 0
+    return 0 < value < math.inf
 
 
 def _not_negative(value: float) -> bool:
-    return value >= 0
+    return 0 <= value < math.inf
 
 
 def _at_least(least: int) -> Callable[[int], bool]:
@@ -65,7 +66,7 @@ _RULES = (
         ("synonym_pairs", "synonym_learning_rate", "synonym_tau"),
         _positive,
         "must be positive",
-        "Use synonyms=False to go without",
+        "To go without synonyms: synonyms=False (--no-synonyms)",
     ),
     _Rule(("span_mask",), _not_negative, "must not be negative", "0 is off"),
     _Rule(
@@ -162,6 +163,8 @@ class MirrorConfig:
     threads: int | None = None
 
     def __post_init__(self) -> None:
+        choose(self, preset=Preset, mask=MaskUnit, loss=Loss, pooling=Pooling, precision=Precision)
+        require_device(self.device)
         for names, allowed, rule, remedy in _RULES:
             for name in names:
                 value = getattr(self, name)
@@ -187,8 +190,12 @@ class MirrorConfig:
 
     @classmethod
     def for_preset(cls, preset: Preset, **changes: object) -> MirrorConfig:
-        """Return the published settings of a level, with `changes` applied on top."""
-        settings: dict[str, Any] = {"preset": preset, **_PRESETS[preset], **changes}
+        """Return the published settings of a level, with `changes` applied on top.
+
+        Raises:
+            UsageError: no such level, or a setting that is out of range.
+        """
+        settings: dict[str, Any] = {"preset": preset, **_PRESETS.get(preset, {}), **changes}
         return cls(**settings)
 
     def to_json(self) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from mirror_index.errors import CollectionError, EncoderError
+from mirror_index.errors import CollectionError, EncoderError, UsageError
 from mirror_index.index.vectorfile import odd_rows, vector_keys
 from mirror_index.records import Concept, Record, Rejected, SourceItem
 from mirror_index.store.layout import text_hash
@@ -78,8 +78,14 @@ class Intake:
             self._rejected.append(item)
         elif isinstance(item, Record):
             yield from self._accepted(item)
-        else:
+        elif isinstance(item, Concept):
             yield from self._concept(item)
+        else:
+            raise UsageError(
+                "this is neither a record nor a concept",
+                value=item,
+                remedy="Pass a list of mirror_index.Record or Concept; `read` makes them of a file",
+            )
 
     def _concept(self, concept: Concept) -> Iterator[StagedRecord]:
         problem = concept_problem(concept)

@@ -47,7 +47,7 @@ def read(connection: sqlite3.Connection, dim: int, limit: int | None = None) -> 
         raise CollectionCorruptError(
             "the stored probe vectors are damaged",
             where="canaries",
-            remedy="Restore the database from a copy, or build the collection again with overwrite",
+            remedy="Restore the database from a copy, or build it all again with --overwrite",
         )
     vectors = np.frombuffer(b"".join(row[1] for row in rows), dtype="<f4").reshape(-1, dim)
     return Probes(texts=[row[0] for row in rows], vectors=vectors)

@@ -31,6 +31,8 @@ def delete(
     folder: Path, ids: Iterable[str] | None, where: Predicate | None, *, timeout: float
 ) -> ChangeReport:
     """Delete records by id and filter; see `Collection.delete`."""
+    if isinstance(ids, str):
+        raise UsageError("one id where several are wanted", value=ids, remedy="Pass a list")
     if ids is None and where is None:
         raise UsageError("nothing says what to delete", remedy="Give ids or a filter")
     started = time.perf_counter()

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from itertools import chain, islice
 from pathlib import Path
 
+from mirror_index.choices import choose
 from mirror_index.collection.report import ChangeReport
 from mirror_index.config import Dtype, IndexSpec, OnDuplicate, OnTruncate
 from mirror_index.errors import CollectionError
@@ -41,6 +42,7 @@ class ChangeOptions:
     expected: SourceSize | None = None
 
     def __post_init__(self) -> None:
+        choose(self, on_duplicate=OnDuplicate, on_truncate=OnTruncate)
         if self.source is not None:  # the name of a file need not be UTF-8, what is stored must
             shown = self.source.encode("utf-8", "backslashreplace").decode()
             object.__setattr__(self, "source", shown)
@@ -108,7 +110,7 @@ def occupied(folder: Path) -> CollectionError:
     return CollectionError(
         "there is a collection here already",
         where=str(folder),
-        remedy="Add to it, choose another folder, or build with overwrite",
+        remedy="Add to it, choose another folder, or build with overwrite (--overwrite)",
     )
 
 

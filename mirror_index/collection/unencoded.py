@@ -75,7 +75,7 @@ def load_unencoded(folder: Path) -> NoEncoder | None:
         raise EncoderError(
             "the note about given vectors is damaged",
             where=str(path),
-            remedy="Restore it from a copy, or build the collection again with overwrite",
+            remedy="Restore it from a copy, or build the collection again with --overwrite",
         ) from error
 
 

@@ -24,7 +24,7 @@ from mirror_index.store.reading import ReadStore, connect_read_only
 from mirror_index.vectors import EncoderLike
 
 _SHOWN = 10
-_RESTORE = "Restore the file from a copy, or build the collection again with overwrite"
+_RESTORE = "Restore the file from a copy, or build the collection again with --overwrite"
 _REPAIR = "Run `mirror-index repair`, which makes it again"
 _STOPPED_BY = (CollectionCorruptError, sqlite3.DatabaseError, ValueError, KeyError, TypeError)
 _HARMLESS = ("leftover", "stranger")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mirror_index.config import EncoderConfig
-from mirror_index.errors import EncoderError, MirrorIndexError
+from mirror_index.encoding.stating import stated
 
 if TYPE_CHECKING:
     from mirror_index.encoding.adaptive import AdaptiveEncoder
@@ -24,7 +22,7 @@ def load_encoder(
     """Load an encoder for bulk work; see `mirror_index.encoding.loading.load_encoder`."""
     from mirror_index.encoding.loading import load_encoder as load  # torch, transformers: seconds
 
-    with _stated(source):
+    with stated(source):
         return load(source, config)
 
 
@@ -32,7 +30,8 @@ def load_query_encoder(folder: Path, threads: int | None = None) -> EncoderLike:
     """Load a saved encoder for queries; see `mirror_index.encoding.onnx.load_query_encoder`."""
     from mirror_index.encoding.onnx import load_query_encoder as load  # onnxruntime
 
-    return load(folder, threads)
+    with stated(folder):
+        return load(folder, threads)
 
 
 def load_stored_encoder(folder: Path, config: EncoderConfig | None = None) -> EncoderLike:
@@ -60,26 +59,6 @@ def open_encoder(
     from mirror_index.encoding.known import open_known
 
     config = config or EncoderConfig()
-    with _stated(source):
+    with stated(source):
         known = open_known(source, config)
     return load_encoder(source, config) if known is None else AdaptiveEncoder(known, config)
-
-
-@contextmanager
-def _stated(source: str | Path | None) -> Iterator[None]:
-    """Turn whatever odd files of an encoder's folder set off into one error that names the folder.
-
-    Transformers and tokenizers raise anything over a setting of another type: TypeError,
-    AttributeError, OverflowError, ZeroDivisionError and classes of their own.
-    """
-    try:
-        yield
-    except (MirrorIndexError, MemoryError):
-        raise
-    except Exception as error:
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise EncoderError(
-            f"the encoder cannot be loaded: {reason}",
-            value=str(source),
-            remedy="Check the settings in its .json files, or take the folder from its origin",
-        ) from error

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mirror_index.config import EncoderConfig
 from mirror_index.encoding.onnx import OnnxEncoder
+from mirror_index.encoding.stating import stated
 from mirror_index.encoding.tokenising import Tokenised
 from mirror_index.errors import EncoderMismatchError
 from mirror_index.vectors import Encoded, FloatMatrix
@@ -40,8 +41,9 @@ class AdaptiveEncoder:
     def _load(self) -> BulkEncoder:
         from mirror_index.encoding.lean import open_lean  # torch, only when it pays
 
-        lean = open_lean(self._light, self.config)
-        return self._by_transformers() if lean is None else lean
+        with stated(self.folder):
+            lean = open_lean(self._light, self.config)
+            return self._by_transformers() if lean is None else lean
 
     def _by_transformers(self) -> BulkEncoder:
         from mirror_index.encoding.loading import load_encoder

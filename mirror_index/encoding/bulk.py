@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 import torch
@@ -15,7 +15,7 @@ from mirror_index.encoding.fastpath import Forward
 from mirror_index.encoding.pooling import pad_to, pool
 from mirror_index.encoding.recipe import Recipe
 from mirror_index.encoding.tokenising import FastTokeniser, Tokenised
-from mirror_index.encoding.workers import run_on_cores
+from mirror_index.encoding.workers import run_on_cores, use_threads
 from mirror_index.errors import EncoderError
 from mirror_index.vectors import Encoded, FloatMatrix, IntVector
 
@@ -77,7 +77,10 @@ class BulkEncoder:
         self._tokenise = tokenise
         self._dim = dim
         if config.threads:
-            torch.set_num_threads(config.threads)
+            use_threads(config.threads)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("an encoder cannot be pickled: load it in each process")
 
     @property
     def dim(self) -> int:

@@ -122,7 +122,7 @@ class _Norm:
     def __init__(self, weights: Weights, layer: str, epsilon: float, dtype: torch.dtype) -> None:
         self.weight = weights[f"{layer}.weight"].to(dtype)
         self.bias = weights[f"{layer}.bias"].to(dtype)
-        self.epsilon = epsilon
+        self.epsilon = float(epsilon)  # from a file: no number fails here
 
     def __call__(self, rows: torch.Tensor) -> torch.Tensor:
         return functional.layer_norm(rows, self.bias.shape, self.weight, self.bias, self.epsilon)

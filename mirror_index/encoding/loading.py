@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,10 @@ from mirror_index.encoding.recipe import read_recipe
 from mirror_index.encoding.shapes import positions
 from mirror_index.encoding.transformer import TransformerEncoder, quiet_transformers
 from mirror_index.errors import EncoderError
+
+# The hub's library reads this when transformers first imports it, and then names no versions of
+# what is installed beside it in its requests.
+os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 
 
 def load_encoder(

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mirror_index.errors import EncoderError
+from mirror_index.errors import EncoderError, UsageError
+from mirror_index.records import several
 from mirror_index.vectors import BoolVector, IntVector
 
 if TYPE_CHECKING:
@@ -67,11 +68,13 @@ class FastTokeniser:
 
         Raises:
             EncoderError: the tokenizer has no token for a text, not even one for the unknown.
+            UsageError: one text instead of a list, or things that are no texts.
         """
-        prompted = [self._prompt + text for text in texts]
+        prompted = [self._prompt + text for text in several(texts)]
         try:
             encodings = self._tokenizer.encode_batch_fast(prompted)
         except Exception as error:  # the Rust library raises bare Exception
+            _check_unicode(prompted)
             raise EncoderError(
                 f"the tokenizer cannot read a text: {error}",
                 remedy="Check that the tokenizer.json of the encoder is complete",
@@ -87,3 +90,16 @@ class FastTokeniser:
     def _full_length(self, encoding: Any) -> int:  # noqa: ANN401 - the Rust class has no stub
         rest = sum(len(piece.ids) - self._special for piece in encoding.overflowing)
         return len(encoding.ids) + rest
+
+
+def _check_unicode(texts: Sequence[str]) -> None:
+    """Refuse texts that have no UTF-8 form, as those read with `surrogateescape` have none."""
+    for text in texts:
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise UsageError(
+                "a text holds half of a surrogate pair",
+                value=text,
+                remedy='Replace it: text.encode("utf-8", "replace").decode()',
+            ) from error

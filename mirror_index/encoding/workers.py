@@ -6,6 +6,7 @@ then meet no barrier, and run where the other core would have waited.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -14,6 +15,17 @@ import torch
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+_PROCESS = os.getpid()
+
+
+def use_threads(count: int) -> None:
+    """Let torch compute with this many threads; in a process forked off this one, with one."""
+    torch.set_num_threads(count if os.getpid() == _PROCESS else 1)
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    # OpenMP's threads stay behind in the parent; a pass that waited for them would never end.
+    os.register_at_fork(after_in_child=lambda: torch.set_num_threads(1))
 
 
 def run_on_cores(

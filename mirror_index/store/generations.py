@@ -64,7 +64,7 @@ def read_generation(connection: sqlite3.Connection) -> Generation | None:
         raise CollectionCorruptError(
             "the row of the newest committed state is damaged",
             where=f"generations, {found[0]}",
-            remedy="Restore the database from a copy, or build the collection again with overwrite",
+            remedy="Restore the database from a copy, or build it all again with --overwrite",
         )
     values: dict[str, Any] = dict(zip(GENERATION_COLUMNS, found, strict=True))
     values["ann_parameters"] = json.loads(values["ann_parameters"])
@@ -94,5 +94,5 @@ def read_meta(connection: sqlite3.Connection, key: str) -> Json:
             f"a setting of the collection is damaged: {error}",
             value=key,
             where="meta",
-            remedy="Restore the database from a copy, or build the collection again with overwrite",
+            remedy="Restore the database from a copy, or build it all again with --overwrite",
         ) from error

@@ -17,6 +17,7 @@ CONCEPT_FIELDS = (
     "semantic_types, xrefs, source_line, content_hash"
 )
 CONCEPT_COLUMNS = f"{CONCEPT_FIELDS}, checksum"
+_SCOPES = tuple(scope.value for scope in Scope)
 _OBSOLETE_PREFIX = "obsolete "
 
 
@@ -98,9 +99,12 @@ def rejected_values(row: Rejected) -> tuple[Any, ...]:
 def stage_record(record: Record, *, of_concept: bool = False) -> StagedRecord | Rejected:
     """Return the row of a record, or why it cannot be taken.
 
-    An empty text is skipped; text that is not valid Unicode, NUL characters, an empty id and
-    metadata that JSON cannot hold are rejected.
+    An empty text is skipped; text that is not valid Unicode, NUL characters, an empty id, what is
+    no string, no scope, or metadata that JSON cannot hold are rejected.
     """
+    flaw = _of_another_type(record)
+    if flaw is not None:
+        return Rejected(line=record.line or 0, reason=flaw, content=repr(record.id)[:200])
     text = normalise_text(record.text)
     if not text:
         return _rejected(record, "the text is empty", skipped=True)
@@ -108,7 +112,7 @@ def stage_record(record: Record, *, of_concept: bool = False) -> StagedRecord | 
     reason = _unusable(record, text, metadata)
     if reason is not None:
         return _rejected(record, reason)
-    scope = None if record.scope is None else record.scope.value
+    scope = None if record.scope is None else Scope(record.scope).value
     if record.concept_id is not None and scope is None:
         scope = Scope.EXACT.value
     return StagedRecord(
@@ -124,6 +128,17 @@ def stage_record(record: Record, *, of_concept: bool = False) -> StagedRecord | 
         key=None if record.concept_id is None else name_key(record.text),
         of_concept=of_concept,
     )
+
+
+def _of_another_type(record: Record) -> str | None:
+    """Return what of a record a program made is no string where one is due, None if all are."""
+    for name in ("id", "text", "concept_id", "name_type"):
+        value = getattr(record, name)
+        if not isinstance(value, str) and (value is not None or name in ("id", "text")):
+            return f"the {name} is no string but {value!r}"[:200]
+    if not (record.scope is None or record.scope in _SCOPES):
+        return f"the scope {record.scope!r} is none of {', '.join(_SCOPES)}"
+    return None
 
 
 def _unusable(record: Record, text: str, metadata: str) -> str | None:

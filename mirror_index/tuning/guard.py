@@ -12,7 +12,7 @@ MIN_UNITS = 8
 
 SIGNIFICANCE = 0.05
 COLLAPSED_COSINE = 0.95
-COLLAPSED_RANK = 0.5
+COLLAPSED_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ def judge(measures: Sequence[Measure]) -> Verdict:
     order:
 
     1. Collapsed vectors are never a gain: the effective rank fell below half, or the mean cosine
-       rose above 0.95.
+       rose above 0.95 and came half the way to 1 (that of some raw models is above 0.95 before).
     2. Fewer than 8 held-out units show nothing.
     3. The main measure moved beyond noise: a gain, or a loss. Beyond noise means that the 95%
        interval of the change excludes 0 and that a randomisation test at 5% rejects "no change" (a
@@ -53,7 +53,8 @@ def judge(measures: Sequence[Measure]) -> Verdict:
     if main is None or finer is None or main.n < MIN_UNITS:
         count = 0 if main is None else main.n
         reason = (
-            f"{count} held-out strings are too few to show a gain, at least {MIN_UNITS} are needed"
+            f"{count} held-out strings are too few to show a gain, at least {MIN_UNITS} "
+            "that have a synonym or can be altered are needed"
         )
         return Verdict(gain=False, reason=reason)
     direction = _direction(main)
@@ -79,14 +80,14 @@ def _by_neighbours(neighbours: Measure | None, uniformity: Measure | None) -> Ve
 
 def _collapse(cosine: Measure | None, rank: Measure | None) -> str | None:
     if rank is not None and rank.after is not None:
-        if rank.after.value < COLLAPSED_RANK * rank.before.value:
+        if rank.after.value < COLLAPSED_SHARE * rank.before.value:
             return (
                 f"the vectors collapsed: effective rank fell from {rank.before.value:.1f} "
                 f"to {rank.after.value:.1f}"
             )
     if cosine is not None and cosine.after is not None:
         before, after = cosine.before.value, cosine.after.value
-        if after > COLLAPSED_COSINE and after > before:
+        if after > COLLAPSED_COSINE and 1 - after < COLLAPSED_SHARE * (1 - before):
             return f"the vectors collapsed: mean cosine rose from {before:.3f} to {after:.3f}"
     return None
 

@@ -13,7 +13,7 @@ from mirror_index.encoding import load_encoder
 from mirror_index.encoding.recipe import is_raw
 from mirror_index.errors import EncoderError, NoGainError
 from mirror_index.progress import SILENT, Reporter
-from mirror_index.records import SourceItem
+from mirror_index.records import SourceItem, refuse_name
 from mirror_index.tuning.card import Card, compare
 from mirror_index.tuning.guard import Verdict, judge
 from mirror_index.tuning.probes import Answers, Probes, answer, make_probes, texts_of
@@ -88,7 +88,8 @@ def tune(
     from mirror_index.encoding.bulk import resolve_device  # torch: seconds
     from mirror_index.tuning.processes import device_of, team
 
-    config = config or MirrorConfig()
+    refuse_name(items)
+    config, output = config or MirrorConfig(), Path(output)
     refuse_existing(output)
     device = device_of(config.device)
     with team(resolve_device(device)) as processes:

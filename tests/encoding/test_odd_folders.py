@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,8 @@ from typing import Any
 import pytest
 
 from mirror_index.config import EncoderConfig
-from mirror_index.encoding import load_encoder, open_encoder
+from mirror_index.encoding import load_encoder, load_stored_encoder, open_encoder
+from mirror_index.encoding.adaptive import MANY
 from mirror_index.errors import EncoderError
 
 Tiny = Callable[[str], Path]
@@ -76,3 +78,20 @@ def test_a_tokenizer_of_another_model_is_stated(
     path.write_text(json.dumps(held))
     with pytest.raises(EncoderError, match=message):
         load_encoder(folder, CPU).encode(["abc", "\u6f22"])
+
+
+@pytest.mark.parametrize(("name", "content"), ODD[:5])
+def test_an_odd_setting_is_stated_when_many_texts_come(
+    tiny: Tiny, tmp_path: Path, name: str, content: object
+) -> None:
+    folder = tmp_path / "saved"
+    encoder = load_encoder(tiny("bert"), CPU)
+    encoder.save(folder)
+    encoder.export_onnx(folder)
+    values = json.loads((folder / name).read_text())
+    changed = {**values, **content} if isinstance(content, dict) else content
+    (folder / name).write_text(json.dumps(changed))
+    stored = load_stored_encoder(folder, CPU)
+    assert len(stored.encode(["a", "b"])) == 2
+    with pytest.raises(EncoderError, match=re.escape(str(folder))):
+        stored.encode(["a"] * MANY)

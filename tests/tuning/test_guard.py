@@ -128,8 +128,9 @@ def test_collapse_is_never_a_gain(geometry: list[Measure], reason: str) -> None:
 
 
 def test_a_source_that_is_alike_from_the_start_is_no_collapse() -> None:
-    geometry = [measure("mean_cosine", 0.98, 0.96), measure("effective_rank", 10, 8, None)]
-    assert judge([*altered(BETTER, BETTER), *geometry]).gain
+    for after, gain in ((0.96, True), (0.98, True), (0.985, True), (0.991, False)):
+        geometry = [measure("mean_cosine", 0.98, after), measure("effective_rank", 10, 8, None)]
+        assert judge([*altered(BETTER, BETTER), *geometry]).gain is gain
 
 
 def test_measures_that_were_not_taken_after_tuning_show_no_gain() -> None:
