@@ -31,6 +31,7 @@ BENCHMARKS = {
     "quality.mentions": "quality_linking:run_mentions",
     "quality.linkers": "linkers:run",
     "quality.contexts": "contexts:run",
+    "linking.million": "linking_million:run",
     "quality.annotation": "annotation:run",
 }
 """Module and function of each benchmark; those that share the word before the dot are a group."""

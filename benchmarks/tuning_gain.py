@@ -35,13 +35,13 @@ _NOTE = (
     "The judgements and links that are measured were not trained on. The scores are those of the "
     "tuned weights, whether or not the guard kept them on the strength of its own held-out "
     f"strings. Names are looked up among {tuning_sets.GALLERY:,} by dense search alone. "
-    "**When to tune:** a raw masked language model, always, and try `--pooling cls` as well; any "
-    "encoder on a dictionary whose concepts have "
-    "several names; any encoder on single words, which the guard judges by the neighbours that "
-    "they keep between marks. **When not to:** a good sentence encoder on "
+    "**When to tune:** a raw masked language model, always; any encoder on a dictionary whose "
+    "concepts have several names; any encoder on single words, or on a language that it was not "
+    "made for. **When not to:** a good sentence encoder on "
     "sentences of its own kind, where the score moves within a point, up or down, so that the "
-    "time is better spent elsewhere. The guard looks at altered copies of phrases and sentences "
-    "where there are no synonyms; they speak for robustness against typing errors, not for meaning."
+    "time is better spent elsewhere. Where there are no synonyms the guard looks at altered "
+    "copies, which speak for robustness against typing errors, and at the neighbours that strings "
+    "keep between marks."
 )
 
 

@@ -233,7 +233,7 @@ def _trial(examples: Examples, nil_share: float) -> LinkModel:
     linear = first.fitted(nil_share, network=False)
     if min(len(first.choices().right), len(second.choices().right)) < FEWEST_FOR_NETWORK:
         return linear
-    both = first.fitted(nil_share, network=True)
+    both = first.fitted(nil_share, network=True, ranking=linear.ranking)
     return both if second.loss(both) <= (1.0 - NETWORK_WORTH) * second.loss(linear) else linear
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from mirror_index.config import LinkOptions
+from mirror_index.linking.contradictions import contained, contradict
 from mirror_index.linking.exact import ExactResult
-from mirror_index.linking.words import deny
 from mirror_index.names import name_key
 from mirror_index.records import Candidate, Link, LinkStatus, Scope
 
@@ -71,6 +71,7 @@ def decide(
     options: LinkOptions,
     *,
     respelt: bool = False,
+    careful: bool = False,
 ) -> Decision:
     """Weigh the exact matches and the ranked proposals of a mention.
 
@@ -78,7 +79,8 @@ def decide(
     what is left over goes to the proposals. Several concepts that carry the very name are ambiguous
     whatever their scopes. Proposals that are closer to the best than the margin of `options` are
     ambiguous together, when one of them is right with enough probability and they are few. A
-    proposal is not linked when it or the mention denies what the other says.
+    proposal whose name and the mention contradict each other is not linked; to be careful, one
+    whose name says more than the mention, or less, is ambiguous.
 
     Args:
         key: key of the mention.
@@ -86,6 +88,7 @@ def decide(
         proposals: best first, with falling probabilities, those of exact matches included.
         options: the thresholds.
         respelt: the exact matches are of a key one slip of spelling away.
+        careful: nothing was learned from this dictionary.
     """
     named = _exact_candidates(key, exact, respelt)
     most = max(options.k, MOST_TIED + 1)
@@ -99,10 +102,13 @@ def decide(
     group = len(named) or _close(candidates, options)
     certain = exact.certain or not named
     status, reason = _judge(candidates, group, certain, options)
-    if status is not LinkStatus.NIL and not named:
+    if status is not LinkStatus.NIL and (respelt or not named):
         name = candidates[0].matched_name
-        if deny(key, name_key(name)):
-            status, reason = LinkStatus.NIL, f"either the mention or {name!r} denies the other"
+        other = name_key(name)
+        if contradict(key, other):
+            status, reason = LinkStatus.NIL, f"the mention and {name!r} contradict each other"
+        elif careful and contained(key, other):
+            status, reason = LinkStatus.AMBIGUOUS, f"the mention or {name!r} says more"
     return Decision(status=status, candidates=candidates, margin=first - second, reason=reason)
 
 

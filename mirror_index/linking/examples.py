@@ -37,15 +37,29 @@ def eligible(lexicon: Lexicon) -> IntVector:
     """
     places: dict[str, int] = {}
     keys = np.array([places.setdefault(key, len(places)) for key in lexicon.keys], dtype=np.int64)
-    helpful = np.zeros(len(keys), dtype=np.bool_)
-    for start, end in zip(lexicon.first[:-1].tolist(), lexicon.first[1:].tolist(), strict=True):
-        own, bags = keys[start:end], lexicon.words.bag[start:end]
-        other = own[:, None] != own[None, :]
-        same_words = other & (bags[:, None] == bags[None, :])
-        helpful[start:end] = other.any(axis=1) & ~same_words.any(axis=1)
+    bags = _groups(lexicon.concept_of, lexicon.words.bag)
+    helpful = (_distinct(lexicon.concept_of, keys) > 1) & (_distinct(bags, keys) == 1)
     synonyms = helpful & (lexicon.scopes > 0)
     found: IntVector = np.flatnonzero(synonyms if synonyms.sum() >= FEWEST else helpful)
     return found
+
+
+def _groups(first: IntVector, second: IntVector) -> IntVector:
+    """Return equal numbers where both values are equal."""
+    order = np.lexsort((second, first))
+    fresh = (np.diff(first[order], prepend=-1) != 0) | (np.diff(second[order], prepend=0) != 0)
+    groups = np.empty(len(first), dtype=np.int64)
+    groups[order] = np.cumsum(fresh)
+    return groups
+
+
+def _distinct(groups: IntVector, keys: IntVector) -> IntVector:
+    """Return for each name how many distinct keys the names of its group have."""
+    order = np.lexsort((keys, groups))
+    owners = groups[order]
+    fresh = (np.diff(owners, prepend=-1) != 0) | (np.diff(keys[order], prepend=-1) != 0)
+    counts: IntVector = np.bincount(owners[fresh])[groups] if len(groups) else groups
+    return counts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,25 +132,33 @@ class Examples:
 
     def choices(self) -> Choices:
         """Return the examples whose right concept was found."""
-        tables, gains, counts, right = [], [], [0], []
+        tables, gains, bounds, right = [], [], [0], []
         for pool, concept in zip(self.pools, self.concepts.tolist(), strict=True):
             place = np.flatnonzero(pool.concepts == concept)
             if len(place):
-                right.append(sum(counts) + int(place[0]))
-                counts.append(len(pool.concepts))
+                right.append(bounds[-1] + int(place[0]))
+                bounds.append(bounds[-1] + len(pool.concepts))
                 tables.append(pool.table)
                 gains.append(pool.gains)
         return Choices(
             table=np.concatenate([*tables, np.zeros((0, len(FEATURES)))]),
             gains=np.concatenate([*gains, np.zeros(0)]),
-            bounds=np.cumsum(counts),
+            bounds=np.array(bounds, dtype=np.int64),
             right=np.array(right, dtype=np.int64),
         )
 
-    def fitted(self, nil_share: float, *, network: bool) -> LinkModel:
-        """Fit both models, the ranking with a network or without."""
+    def fitted(
+        self, nil_share: float, *, network: bool, ranking: tuple[float, ...] | None = None
+    ) -> LinkModel:
+        """Fit both models.
+
+        Args:
+            nil_share: see `weights`.
+            network: whether the ranking has one.
+            ranking: weights of its linear part, where they were fitted before.
+        """
         choices = self.choices()
-        ranking = fit_ranking(choices)
+        ranking = ranking or fit_ranking(choices)
         plain = LinkModel(
             ranking=ranking,
             confidence=(),

@@ -68,6 +68,8 @@ def link(
 
 
 def _shortened(answer: Link, k: int) -> Link:
+    if len(answer.candidates) <= k and not answer.parts:
+        return answer
     parts = tuple(_shortened(part, k) for part in answer.parts)
     return replace(answer, candidates=answer.candidates[:k], parts=parts)
 
@@ -198,7 +200,14 @@ class _Linker:
         *,
         respelt: bool = False,
     ) -> Decision:
-        return decide(name.key, exact, nearest.proposals, self.options, respelt=respelt)
+        return decide(
+            name.key,
+            exact,
+            nearest.proposals,
+            self.options,
+            respelt=respelt,
+            careful=not self._ranker.calibrated,
+        )
 
     def _labels(self, decisions: Mapping[str, Decision]) -> dict[str, Concept]:
         shown = (

@@ -29,6 +29,9 @@ WORTH = 0.02
 """Mean reciprocal rank that names of unseen concepts must gain for the map to be used."""
 
 MOST_NAMES = 60_000
+MOST_OF_ONE = 500
+"""Names of a concept from which on it is left out: it would leave no room for others."""
+
 _SHRINKAGE = 0.1
 _STEPS = 100
 _WARM = 20
@@ -139,7 +142,7 @@ def _lesson(
     collection: Collection, lexicon: Lexicon, second: BoolVector, rng: np.random.Generator
 ) -> _Lesson:
     counts = np.diff(lexicon.first)
-    concepts = rng.permutation(np.flatnonzero(counts > 1))
+    concepts = rng.permutation(np.flatnonzero((counts > 1) & (counts <= MOST_OF_ONE)))
     concepts = np.sort(concepts[np.cumsum(counts[concepts]) <= MOST_NAMES])
     starts = lexicon.first[concepts]
     names = ranges(starts, starts + counts[concepts])

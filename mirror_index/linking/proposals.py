@@ -12,7 +12,7 @@ from mirror_index.linking.candidates import Pool
 from mirror_index.linking.deciding import Proposal
 from mirror_index.linking.lexicon import SCOPES, Lexicon
 from mirror_index.linking.model import LinkModel
-from mirror_index.linking.spelling import one_slip
+from mirror_index.linking.spelling import MOST_BYTES, one_slip
 from mirror_index.store.concepts import StoredName
 
 
@@ -93,6 +93,8 @@ class Proposals(Sequence[Proposal]):
 
 def respelt(lexicon: Lexicon, pool: Pool, key: str) -> list[StoredName]:
     """Return the live names whose keys are one slip away."""
+    lengths = lexicon.keys.lengths_of(pool.spelt)
+    near = pool.spelt[np.abs(lengths - len(key.encode("utf-8", "surrogatepass"))) <= MOST_BYTES]
     return [
         StoredName(
             record_id=None,
@@ -103,6 +105,6 @@ def respelt(lexicon: Lexicon, pool: Pool, key: str) -> list[StoredName]:
             obsolete=False,
             row=int(lexicon.rows[name]),
         )
-        for name in pool.spelt.tolist()
+        for name in near.tolist()
         if one_slip(key, lexicon.keys[name])
     ]

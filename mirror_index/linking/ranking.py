@@ -60,6 +60,11 @@ class Ranker:
         return self._word_pairs.translations
 
     @property
+    def calibrated(self) -> bool:
+        """Whether the model was learned from this dictionary."""
+        return self._calibration.calibrated
+
+    @property
     def source(self) -> str:
         """Where the model comes from, for the trace."""
         calibration = self._calibration

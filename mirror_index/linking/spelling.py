@@ -9,6 +9,8 @@ most n-grams in common (`candidates`), which one slip leaves nearly all of.
 from __future__ import annotations
 
 FEWEST_LETTERS = 5
+MOST_BYTES = 4
+"""How much longer in UTF-8 one slip can make a key."""
 
 
 def one_slip(key: str, other: str) -> bool:

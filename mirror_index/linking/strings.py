@@ -42,6 +42,11 @@ class Strings(Sequence[str]):
         """Return how many there are."""
         return len(self.bounds) - 1
 
+    def lengths_of(self, places: IntVector) -> IntVector:
+        """Return the lengths of some strings in UTF-8."""
+        lengths: IntVector = self.bounds[places + 1] - self.bounds[places]
+        return lengths
+
     def __iter__(self) -> Iterator[str]:
         """Yield all of them, quicker than one by one."""
         held = self.data.tobytes()

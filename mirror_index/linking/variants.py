@@ -53,6 +53,11 @@ IRREGULAR = {
     "septa": "septum", "atria": "atrium", "ganglia": "ganglion", "testes": "testis",
     "mitochondria": "mitochondrion", "metastases": "metastasis", "crises": "crisis",
     "irides": "iris", "viruses": "virus", "sinuses": "sinus", "fetuses": "fetus",
+    "mice": "mouse", "lice": "louse", "geese": "goose", "knives": "knife", "leaves": "leaf",
+    "loaves": "loaf", "shelves": "shelf", "wolves": "wolf", "scarves": "scarf",
+    "potatoes": "potato", "tomatoes": "tomato", "mosquitoes": "mosquito", "echoes": "echo",
+    "heroes": "hero", "tornadoes": "tornado", "torpedoes": "torpedo", "volcanoes": "volcano",
+    "mangoes": "mango", "avocadoes": "avocado", "buffaloes": "buffalo", "cargoes": "cargo",
 }  # fmt: skip
 """Plurals that no rule makes, in American spelling."""
 
@@ -79,6 +84,7 @@ _PLURAL = (
 _SPACE = re.compile(r"(?<!\ba)(?<!\b[aio]n)(?<!\b[nt]o) | (?=\w\b)")
 _SEAM = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])|(?<=[^\W\d_]{3})(?=[^\W\d_]{3})")
 _LONGEST_SPLIT = 200  # characters of a key; a longer one is no name that lacks a space
+_LONGEST = 400
 _FEWEST_LETTERS = 4
 _FEWEST_ALONE = 5
 _MOST = 128
@@ -146,8 +152,11 @@ def spacings(key: str) -> Iterator[str]:
     """Yield the other keys that differ from `key` in one space, left out or put into a word.
 
     One is put between a letter and a digit ("vitamin b12"), and where both parts of a word have
-    three letters ("nonword"). Letters that all stand alone are joined at once ("h i v").
+    three letters ("nonword"). Letters that all stand alone are joined at once ("h i v"). A key of
+    more than 400 characters is a text and no name: it has none.
     """
+    if len(key) > _LONGEST:
+        return
     words = key.split(" ")
     if len(words) > 2 and all(len(word) == 1 and word.isalpha() for word in words):
         yield "".join(words)

@@ -15,7 +15,7 @@ FILLERS = frozenset({"a", "an", "and", "by", "for", "in", "of", "on", "or", "the
 
 _NUMERALS = frozenset("i ii iii iv v vi vii viii ix x xi xii".split())
 _GREEK = frozenset("alpha beta gamma delta epsilon zeta kappa lambda omega".split())
-_OPPOSITES = (
+OPPOSITES = (
     ("left", "right"),
     ("upper", "lower"),
     ("increased", "decreased"),
@@ -45,7 +45,7 @@ _OPPOSITES = (
     ("open", "closed"),
     ("typical", "atypical"),
 )
-_OPPOSITE_PREFIXES = (("hyper", "hypo"), ("macro", "micro"), ("tachy", "brady"), ("poly", "oligo"))
+OPPOSITE_PREFIXES = (("hyper", "hypo"), ("macro", "micro"), ("tachy", "brady"), ("poly", "oligo"))
 _DENIALS = frozenset({"no", "not", "non", "without", "never", "neither", "denies", "denied"})
 _NEGATIONS = _DENIALS | {"absence", "absent", "lack", "lacking", "missing"}
 
@@ -59,12 +59,12 @@ class Pole(NamedTuple):
 
 _POLES = {
     word: Pole(number, side)
-    for number, pair in enumerate(_OPPOSITES)
+    for number, pair in enumerate(OPPOSITES)
     for side, word in enumerate(pair)
 }
 _PREFIX_POLES = {
     prefix: Pole(number, side)
-    for number, pair in enumerate(_OPPOSITE_PREFIXES, start=len(_OPPOSITES))
+    for number, pair in enumerate(OPPOSITE_PREFIXES, start=len(OPPOSITES))
     for side, prefix in enumerate(pair)
 }
 _DIGIT = re.compile(r"\d")

@@ -204,7 +204,7 @@ def _load(connection: sqlite3.Connection, ids: list[str]) -> dict[str, Concept]:
 
 
 def _concept(row: tuple[Any, ...]) -> Concept:
-    lists = [tuple(json.loads(value)) for value in row[4:10]]
+    lists = [() if value == "[]" else tuple(json.loads(value)) for value in row[4:10]]
     return Concept(
         id=row[0],
         label=row[1],

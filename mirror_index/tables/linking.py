@@ -138,6 +138,8 @@ def _place(table: LinkSource, column: str) -> int:
     """
     found = [place for place, name in enumerate(table.columns) if name == column]
     if len(found) != 1:
+        if not table.columns:
+            raise SourceError("the table is empty", where=table.name, remedy="Check the file")
         raise SourceError(
             "a column of this name is there twice" if found else "no such column",
             value=column,

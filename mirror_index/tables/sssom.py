@@ -53,6 +53,12 @@ NO_TERM = "sssom:NoTermFound"
 NO_LICENSE = "https://w3id.org/sssom/license/unspecified"
 """What the SSSOM tools write for a set whose license nobody stated."""
 
+_AMBIGUOUS = {
+    True: "ambiguous: several concepts fit",
+    False: "ambiguous: the concept may be more general, more special or out of date",
+}
+"""Comment of an ambiguous answer, by whether it has several concepts."""
+
 _IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S+")
 
 
@@ -195,7 +201,7 @@ class SssomSink:
             match_string=name_key(answer.mention).replace("|", r"\|") if exact and same else "",
             similarity_score="" if method in SAME else _number(candidate.score),
             similarity_measure=MEASURES.get(method, ""),
-            comment="ambiguous: several concepts fit" if ambiguous else "",
+            comment=_AMBIGUOUS[len(candidates_of(answer)) > 1] if ambiguous else "",
         )
 
     def _part(self, answer: Link, part: Link, candidate: Candidate) -> list[str]:

@@ -156,7 +156,27 @@ def test_what_denies_a_name_is_not_linked_to_it(
     found = decide(mention, ExactResult(), [proposal], OPTIONS)
     assert found.status is status
     assert found.candidates[0].probability == 0.9
-    assert ("denies" in found.reason) == (status is LinkStatus.NIL)
+    assert ("contradict" in found.reason) == (status is LinkStatus.NIL)
+
+
+def test_what_says_more_is_ambiguous_where_nothing_was_learned() -> None:
+    proposals = [replace(near("A", 0.9), matched_name="Asthma")]
+    for careful, status in ((True, LinkStatus.AMBIGUOUS), (False, LinkStatus.LINKED)):
+        found = decide("severe asthma", ExactResult(), proposals, OPTIONS, careful=careful)
+        assert found.status is status
+        assert found.candidates[0].probability == 0.9
+    exact = named(("A", Scope.LABEL))
+    assert decide("severe asthma", exact, [], OPTIONS, careful=True).status is LinkStatus.LINKED
+
+
+def test_a_slip_that_turns_a_name_into_its_opposite_is_none() -> None:
+    match = ExactMatch(concept_id="A", matched_name="symptomatic epilepsy", scope=Scope.LABEL)
+    slips = ExactResult(matches=(match,))
+    for key, status in (
+        ("asymptomatic epilepsy", LinkStatus.NIL),
+        ("symptomatik epilepsy", LinkStatus.LINKED),
+    ):
+        assert decide(key, slips, [], OPTIONS, respelt=True).status is status
 
 
 def test_a_name_that_is_a_denial_is_found_by_itself() -> None:

@@ -10,6 +10,7 @@ import pytest
 from mirror_index.config import LinkOptions
 from mirror_index.linking.calibration import NIL_SHARE, SAMPLE
 from mirror_index.linking.candidates import DENSE_NAMES, MAPPED_NAMES, SPELT_NAMES
+from mirror_index.linking.contradictions import ABSENT, AGAINST, NONE, OTHER, PREFIXES, TURNING
 from mirror_index.linking.deciding import EXACT_PROBABILITY, SHORT_EXACT_PROBABILITY, SHORT_KEY
 from mirror_index.linking.examples import FEWEST
 from mirror_index.linking.features import FEATURES, SCOPE_PENALTY
@@ -49,3 +50,19 @@ def test_the_table_was_found_and_the_numbers_are_right() -> None:
     assert SCOPE_PENALTY.tolist() == [0.0, 0.005, 0.01, 0.01, 0.01]
     assert "0.005 lower, a narrow, broad or related one 0.01" in DOCS
     assert len(re.findall(r"^\| .+ \| (?:help|harm) \|$", DOCS, re.MULTILINE)) == len(FEATURES)
+
+
+def test_the_words_of_contradictions() -> None:
+    section = DOCS.partition("## Contradictions\n")[2].partition("\n## ")[0]
+    denied, absent, turning, form = section.split("\n- ")[1:5]
+
+    def listed(text: str, start: str) -> set[str]:
+        return set(
+            re.findall(r"[a-z]+", text.partition(start)[2].partition(")")[0].partition(".")[0])
+        )
+
+    assert listed(denied, "denies (") == NONE | OTHER
+    assert listed(absent, "among them:") == ABSENT
+    assert listed(turning, "speaks of:") == TURNING
+    assert tuple(re.findall(r"\b([a-z]+)-(?=,| or)", form.partition("they begin")[0])) == AGAINST
+    assert tuple(re.findall(r"([a-z]+)-/([a-z]+)-", form)) == PREFIXES

@@ -137,6 +137,17 @@ def test_a_large_dictionary_is_learned_from_in_part(
     assert asked == [750]
 
 
+def test_a_concept_of_very_many_names_leaves_room_for_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(projection, "MOST_OF_ONE", 20)
+    monkeypatch.setattr(projection, "MOST_NAMES", 3 * 250)
+    huge = concept("H", *[f"c0 h{n}" for n in range(800)])
+    items = [*dictionary(240), huge]
+    with Collection.build(tmp_path / "c", items, encoder=PlantedEncoder()) as collection:
+        assert all(halves(collection, seed=seed)[1] is not None for seed in range(3))
+
+
 def test_linking_uses_the_map_of_the_calibration(tmp_path: Path) -> None:
     items = dictionary(CONCEPTS)
     with Collection.build(tmp_path / "c", items, encoder=PlantedEncoder()) as collection:

@@ -73,6 +73,7 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
         concept("C:2", "Dysphagia"),
         concept("C:3", "Dysphasia"),
         concept("C:4", "Tiredness"),
+        concept("C:5", "a\U00020000\u4e8c\u4e09\u56db\u4e94 fever"),
     ]
     folder = tmp_path_factory.mktemp("spelling") / "c"
     return Collection.build(folder, concepts, encoder=HashEncoder(256))
@@ -84,6 +85,7 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
         ("Seizurs", LinkStatus.LINKED, "C:1"),
         ("tierdness", LinkStatus.LINKED, "C:4"),
         ("dysphatia", LinkStatus.AMBIGUOUS, "C:2"),
+        ("a\u4e8c\u4e09\u56db\u4e94 fever", LinkStatus.LINKED, "C:5"),  # four bytes are missing
         ("fibs", LinkStatus.NIL, None),
         ("invoice", LinkStatus.NIL, None),
     ],

@@ -22,6 +22,8 @@ SAME = [
     ("nevi of skin", "nevus of skin"), ("naevi of skin", "nevus of skin"),
     ("metastases", "metastasis"), ("short phalanges", "short phalanx"),
     ("tumours of the hands", "tumor of the hand"),
+    ("sweet potatoes", "sweet potato"), ("hammertoes", "hammertoe"), ("kitchen knives",
+    "kitchen knife"), ("bread loaves", "bread loaf"), ("head lice", "head louse"),
 ]  # fmt: skip
 
 
@@ -98,3 +100,9 @@ def test_spacings_differ_in_spaces_alone(key: str) -> None:
     assert len(found) <= 2 * max(len(key), 1)
     assert {one.replace(" ", "") for one in found} <= {key.replace(" ", "")}
     assert all(one == " ".join(one.split()) for one in found)
+
+
+def test_a_text_has_no_other_spacings() -> None:
+    assert len(list(spacings("ab " * 100))) == 100
+    assert list(spacings("ab " * 200)) == []
+    assert list(spacings("c " * 300 + "7")) == []

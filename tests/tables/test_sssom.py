@@ -161,6 +161,15 @@ def test_mappings(mapped: tuple[Collection, Path, Any]) -> None:
     assert set(report.unknown_prefixes) == {"X-Y.z", "local"}
 
 
+def test_what_is_ambiguous_about_a_single_concept(build: Build, tmp_path: Path) -> None:
+    collection = build([Concept(id="HP:1", label="relapsing-remitting polychondritis")])
+    output = tmp_path / "out.sssom.tsv"
+    link_table(collection, MentionList(["painful relapsing-remitting polychondritis"]), output)
+    (row,) = read_strictly(output.read_text(encoding="utf-8")).rows
+    assert (row["predicate_id"], row["object_id"]) == ("skos:closeMatch", "HP:1")
+    assert row["comment"].startswith("ambiguous: the concept may be more general")
+
+
 def test_the_library_reads_and_validates_it(mapped: tuple[Collection, Path, Any]) -> None:
     parsers = pytest.importorskip("sssom.parsers", reason="the sssom library is not installed")
     validators = pytest.importorskip("sssom.validators")
