@@ -59,7 +59,7 @@ class _Sizes:
     pairs: int
 
 
-FULL = _Sizes(names=4000, sentences=1000, checked=200, single=500, pairs=5)
+FULL = _Sizes(names=4000, sentences=2000, checked=200, single=500, pairs=5)
 QUICK = _Sizes(names=200, sentences=60, checked=20, single=20, pairs=1)
 
 
