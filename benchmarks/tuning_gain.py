@@ -83,6 +83,14 @@ CASES: Mapping[str, Case] = {
         ),
         10_000,
     ),
+    "mlm-smiles": Case(
+        DataSet(
+            "drugs as SMILES", tuning_sets.SMILES, Preset.PHRASE,
+            lambda: [row["smiles"] for row in tuning_sets.table("corpora/drug_smiles.tsv")],
+            {"re-spelt SMILES, Acc@1": tuning_sets.smiles},
+        ),
+        10_000,
+    ),
     "default-hpo": Case(
         DataSet(
             "HPO without 2,000 names", None, Preset.PHRASE, tuning_sets.phenotypes,

@@ -170,6 +170,7 @@ def test_what_is_ambiguous_about_a_single_concept(build: Build, tmp_path: Path) 
     assert row["comment"].startswith("ambiguous: the concept may be more general")
 
 
+@pytest.mark.filterwarnings("default")  # what the library calls is deprecated in its own parts
 def test_the_library_reads_and_validates_it(mapped: tuple[Collection, Path, Any]) -> None:
     parsers = pytest.importorskip("sssom.parsers", reason="the sssom library is not installed")
     validators = pytest.importorskip("sssom.validators")
