@@ -109,6 +109,7 @@ def _load(folder: Path) -> _Paths:
     import torch
 
     from mirror_index.encoding.default import default_encoder_folder
+    from mirror_index.encoding.fastpath import cpu_has_int8
 
     fast = load_encoder(None, _config(Precision.AUTO))
     plain = load_encoder(None, _config(Precision.FLOAT32))
@@ -120,11 +121,16 @@ def _load(folder: Path) -> _Paths:
         ours={
             f"torch {fast.precision.value}": fast.encode,
             "torch float32": plain.encode,  # the same key where there is no faster arithmetic
+            **({"torch int8": _whole_numbers()} if cpu_has_int8() else {}),
             "ONNX float32": load_query_encoder(folder).encode,
         },
         peer=lambda texts: np.asarray(peer.encode(list(texts)), dtype=np.float32),
         reference=plain.encode_reference,
     )
+
+
+def _whole_numbers() -> Encode:
+    return load_encoder(None, _config(Precision.INT8)).encode
 
 
 def _config(precision: Precision) -> EncoderConfig:

@@ -23,12 +23,16 @@ class Pooling(str, Enum):
 
 
 class Precision(str, Enum):
-    """Arithmetic of bulk encoding; `auto` picks the fastest that stays above cosine 0.999."""
+    """Arithmetic of bulk encoding; `auto` picks the fastest that stays above cosine 0.999.
+
+    `int8` (CPUs with AVX-512 VNNI, encoders of BERT's shape) is faster still and stays above 0.99.
+    """
 
     AUTO = "auto"
     FLOAT32 = "float32"
     BFLOAT16 = "bfloat16"
     FLOAT16 = "float16"
+    INT8 = "int8"
 
 
 def require(ok: bool, what: str, value: object, remedy: str) -> None:

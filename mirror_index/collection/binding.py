@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from mirror_index import durable
 from mirror_index.collection.probes import CANARIES
 from mirror_index.store.layout import checksum
 from mirror_index.store.writing import WriteStore
-from mirror_index.vectors import EncoderLike, FloatMatrix
+from mirror_index.vectors import EncoderLike, FloatMatrix, FloatVector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +54,14 @@ def write_encoder(encoder: EncoderLike, folder: Path, name: str) -> BoundEncoder
         folder=name,
         files=hash_tree(target),
         texts=texts,
-        canaries=encoder.encode(list(texts)),
+        canaries=_exactly(encoder, texts),
     )
+
+
+def _exactly(encoder: EncoderLike, texts: Sequence[str]) -> FloatMatrix:
+    """Return the vectors in the arithmetic of queries, whatever bulk encoding runs in."""
+    one: Callable[[str], FloatVector] | None = getattr(encoder, "encode_reference", None)
+    return encoder.encode(list(texts)) if one is None else np.stack([one(text) for text in texts])
 
 
 def _bytes_of(vectors: FloatMatrix) -> list[bytes]:

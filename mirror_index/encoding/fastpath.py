@@ -10,9 +10,9 @@ module.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 from torch.nn import functional
@@ -32,28 +32,43 @@ _DTYPES = {
     Precision.BFLOAT16: torch.bfloat16,
     Precision.FLOAT16: torch.float16,
 }
+_LEAN = {Precision.BFLOAT16, Precision.INT8}
 SAFE_EXPONENT = 64.0
 """Exponentials of scores within this of 0 neither overflow nor vanish, nor does a sum of them."""
 
 
+def _cpu_has(*names: str) -> bool:
+    """Return whether torch sees one of these instruction sets; the questions are private to it."""
+    checks = (getattr(torch.cpu, f"_is_{name}_supported", None) for name in names)
+    return any(check() for check in checks if check is not None)
+
+
 def cpu_has_bfloat16() -> bool:
     """Return whether this CPU multiplies bfloat16 in hardware (AVX-512 BF16 or AMX)."""
-    return any(
-        check()
-        for name in ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
-        if (check := getattr(torch.cpu, name, None)) is not None
-    )
+    return _cpu_has("avx512_bf16", "amx_tile")
+
+
+def cpu_has_int8() -> bool:
+    """Return whether this CPU multiplies 8-bit integers in hardware (AVX-512 VNNI)."""
+    return _cpu_has("vnni", "avx512_vnni") and hasattr(torch.ops.onednn, "qlinear_pointwise")
 
 
 def resolve_precision(wish: Precision, device: torch.device) -> Precision:
     """Return the arithmetic for a device: the one asked for, or the fastest faithful one.
 
     Raises:
-        EncoderError: float16 on a CPU, where it is slower than float32 and unsafe for some models.
+        EncoderError: float16 on a CPU, where it is slower than float32 and unsafe for some models;
+            int8 anywhere but on a CPU with instructions for it.
     """
     if wish is Precision.FLOAT16 and device.type == "cpu":
         raise EncoderError(
             "float16 is for GPUs", value=device.type, remedy="Use --precision auto on a CPU"
+        )
+    if wish is Precision.INT8 and (device.type != "cpu" or not cpu_has_int8()):
+        raise EncoderError(
+            "int8 is for CPUs with AVX-512 VNNI",
+            value=device.type,
+            remedy="Use --precision auto",
         )
     if wish is not Precision.AUTO:
         return wish
@@ -62,20 +77,44 @@ def resolve_precision(wish: Precision, device: torch.device) -> Precision:
     return Precision.BFLOAT16 if cpu_has_bfloat16() else Precision.FLOAT32
 
 
-def bulk_forward(model: PreTrainedModel, precision: Precision) -> Forward:
+def bulk_forward(model: PreTrainedModel, precision: Precision, frame: Sequence[int]) -> Forward:
     """Return a function from (ids, mask), both (batch, length) int64, to the last hidden layer.
 
     The hidden layer is (batch, length, dim) in the dtype of `precision`; `model` stays float32.
+
+    Args:
+        model: the body, float32.
+        precision: as `resolve_precision` has it.
+        frame: token ids of the empty text, see `int8.quantised`.
+
+    Raises:
+        EncoderError: int8, and the model is not of BERT's shape, or bears it badly.
     """
     if precision is Precision.FLOAT32:
         return _module_forward(model)
-    if (
-        precision is Precision.BFLOAT16
-        and model.device.type == "cpu"
-        and is_bert_shaped(model.config)
-    ):
-        return LeanBert(model.state_dict(), model.config)
+    if precision in _LEAN and model.device.type == "cpu" and is_bert_shaped(model.config):
+        return lean_forward(model.state_dict(), model.config, precision, frame)
+    if precision is Precision.INT8:
+        raise EncoderError(
+            "int8 is for encoders of BERT's shape",
+            value=model.config.model_type,
+            remedy="Use --precision auto",
+        )
     return _module_forward(copy.deepcopy(model).to(_DTYPES[precision]).eval())
+
+
+def lean_forward(
+    weights: Weights,
+    config: Any,  # noqa: ANN401 - a transformers config, or an object with its fields
+    precision: Precision,
+    frame: Sequence[int],
+) -> Forward:
+    """Return the lean pass of a BERT-shaped encoder in bfloat16 or int8; see `bulk_forward`."""
+    if precision is Precision.INT8:
+        from mirror_index.encoding.int8 import quantised  # which builds on this module
+
+        return quantised(weights, config, frame)
+    return LeanBert(weights, config)
 
 
 def _module_forward(model: PreTrainedModel) -> Forward:
@@ -86,20 +125,34 @@ def _module_forward(model: PreTrainedModel) -> Forward:
     return forward
 
 
-class _Linear:
-    """A bfloat16 linear layer, its weights packed for oneDNN where torch can, with fused GELU.
+class Linear(Protocol):
+    """A linear layer: (rows, inputs) to (rows, outputs), with `plus` of that shape added."""
+
+    def __call__(self, rows: torch.Tensor, plus: torch.Tensor | None = None) -> torch.Tensor:
+        """Apply it."""
+
+
+class FloatLinear:
+    """A linear layer, its weights packed for oneDNN where torch can, with fused GELU.
 
     Several layers of the same input become one.
     """
 
-    def __init__(self, weights: Weights, *layers: str, gelu: bool = False) -> None:
-        weight = torch.cat([weights[f"{layer}.weight"] for layer in layers]).bfloat16()
-        self.bias = torch.cat([weights[f"{layer}.bias"] for layer in layers]).bfloat16()
+    def __init__(
+        self,
+        weights: Weights,
+        *layers: str,
+        gelu: bool = False,
+        dtype: torch.dtype = torch.bfloat16,
+    ) -> None:
+        weight = torch.cat([weights[f"{layer}.weight"] for layer in layers]).to(dtype)
+        self.bias = torch.cat([weights[f"{layer}.bias"] for layer in layers]).to(dtype)
         self.gelu = gelu
         self.packed = hasattr(torch.ops.mkldnn, "_reorder_linear_weight")
         self.weight = torch.ops.mkldnn._reorder_linear_weight(weight) if self.packed else weight
 
     def __call__(self, rows: torch.Tensor, plus: torch.Tensor | None = None) -> torch.Tensor:
+        """Return (rows, outputs) for (rows, inputs), with `plus` added."""
         if self.packed and plus is not None:
             added: torch.Tensor = torch.ops.mkldnn._linear_pointwise.binary(
                 rows, plus, self.weight, self.bias, "add"
@@ -152,52 +205,66 @@ class _Embeddings:
 
 
 @dataclass(slots=True)
-class _Layer:
-    query_key_value: _Linear
-    attention_out: _Linear
+class Layer:
+    """One block: its linear layers, those of query, key and value as one, and its norms."""
+
+    query_key_value: Linear
+    attention_out: Linear
     attention_norm: _Norm
-    up: _Linear
-    down: _Linear
+    up: Linear
+    down: Linear
     norm: _Norm
 
 
-def _layer(weights: Weights, name: str, epsilon: float) -> _Layer:
-    attention = f"{name}.attention"
-    query_key_value = [f"{attention}.self.{part}" for part in ("query", "key", "value")]
-    return _Layer(
-        query_key_value=_Linear(weights, *query_key_value),
-        attention_out=_Linear(weights, f"{attention}.output.dense"),
-        attention_norm=_Norm(weights, f"{attention}.output.LayerNorm", epsilon, torch.bfloat16),
-        up=_Linear(weights, f"{name}.intermediate.dense", gelu=True),
-        down=_Linear(weights, f"{name}.output.dense"),
-        norm=_Norm(weights, f"{name}.output.LayerNorm", epsilon, torch.bfloat16),
-    )
+MakeLinear = Callable[..., Linear]
+"""From weights, the names of layers of one input, and `gelu` (keyword) to a layer of all."""
 
 
 class LeanBert:
-    """Forward pass of a BERT-shaped encoder (arXiv 1810.04805): bfloat16, CPU, inference only.
+    """Forward pass of a BERT-shaped encoder (arXiv 1810.04805): CPU, inference only.
 
-    Embeddings stay float32 and are shared with the model; the layers are packed bfloat16 copies.
+    Embeddings stay float32 and are shared with the model; the layers are packed copies.
 
     Args:
         weights: the float32 weights of the body, by their names in a checkpoint.
         config: its transformers config, or an object with the same fields.
+        linear: what makes a linear layer.
+        dtype: of all that lies between linear layers.
     """
 
-    def __init__(self, weights: Weights, config: Any) -> None:  # noqa: ANN401 - see above
+    def __init__(
+        self,
+        weights: Weights,
+        config: Any,  # noqa: ANN401 - see above
+        linear: MakeLinear = FloatLinear,
+        dtype: torch.dtype = torch.bfloat16,
+    ) -> None:
+        self.dtype = dtype
         self.embeddings = _Embeddings(weights, config)
         self.heads = config.num_attention_heads
         self.head_dim = config.hidden_size // self.heads
         self.layers = [
-            _layer(weights, f"encoder.layer.{number}", config.layer_norm_eps)
+            self._layer(weights, f"encoder.layer.{number}", config.layer_norm_eps, linear)
             for number in range(config.num_hidden_layers)
         ]
 
+    def _layer(self, weights: Weights, name: str, epsilon: float, linear: MakeLinear) -> Layer:
+        attention = f"{name}.attention"
+        query_key_value = [f"{attention}.self.{part}" for part in ("query", "key", "value")]
+        return Layer(
+            query_key_value=linear(weights, *query_key_value),
+            attention_out=linear(weights, f"{attention}.output.dense"),
+            attention_norm=_Norm(weights, f"{attention}.output.LayerNorm", epsilon, self.dtype),
+            up=linear(weights, f"{name}.intermediate.dense", gelu=True),
+            down=linear(weights, f"{name}.output.dense"),
+            norm=_Norm(weights, f"{name}.output.LayerNorm", epsilon, self.dtype),
+        )
+
     def __call__(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Return the last hidden layer, (batch, length, dim) bfloat16."""
+        """Return the last hidden layer, (batch, length, dim)."""
         batch, length = ids.shape
-        rows = self.embeddings(ids).bfloat16().view(batch * length, -1)
-        real = None if bool(mask.all()) else mask.bfloat16()
+        rows = self.embeddings(ids).to(self.dtype).view(batch * length, -1)
+        real = None if bool(mask.all()) else mask.to(self.dtype)
         for layer in self.layers:
             context = self._attend(layer.query_key_value(rows), real, batch, length)
             rows = layer.attention_norm(layer.attention_out(context, rows))

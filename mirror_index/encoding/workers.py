@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TypeVar
 
 import torch
@@ -26,6 +27,17 @@ def use_threads(count: int) -> None:
 if hasattr(os, "register_at_fork"):  # not on Windows
     # OpenMP's threads stay behind in the parent; a pass that waited for them would never end.
     os.register_at_fork(after_in_child=lambda: torch.set_num_threads(1))
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Compute with one thread while inside: many small operations, which barriers slow down."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def run_on_cores(

@@ -193,7 +193,7 @@ def _batches(
 
 
 def _training_dtype(precision: Precision, device: torch.device) -> str:
-    if precision is Precision.FLOAT16:
+    if precision in {Precision.FLOAT16, Precision.INT8}:
         raise UsageError(
             "tuning runs in float32 or bfloat16",
             value=precision.value,
