@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mirror_index.collection.answering import options_of
-from mirror_index.collection.hits import hit_of
 from mirror_index.collection.nearest import NearestRows, few_rows, nearest_rows
 from mirror_index.collection.searching import Found, FoundText, Search, decode_all
 from mirror_index.collection.view import View
@@ -20,11 +19,12 @@ from mirror_index.config import SearchOptions
 from mirror_index.index.exact import MARGIN
 from mirror_index.index.few import SCORE_UNITS, rank_few, with_ties
 from mirror_index.records import Hit
+from mirror_index.store.concepts import stored_scope
 from mirror_index.store.expanding import only_records
 from mirror_index.vectors import FloatMatrix
 
 if TYPE_CHECKING:
-    from mirror_index.index.lone import LoneSearch
+    from mirror_index.index.later import OneByOne
 
 _PATH = "candidates"
 _KEPT = 64
@@ -69,7 +69,7 @@ def hits_of_one(
     return hits if view.store.unchanged(view.generation.number) else None
 
 
-def _lone(view: View, k: int) -> LoneSearch | None:
+def _lone(view: View, k: int) -> OneByOne | None:
     """Return how the index looks for `k` live rows, None where there is more to do."""
     index = view.ann
     if index is None or type(k) is not int:
@@ -97,7 +97,17 @@ def _one_record_each(
     shown = sorted([(orders[record[1]], *record[2:]) for record in records])[:k]  # no two ids equal
     metadata = decode_all([record[3] for record in shown])
     return [
-        hit_of(query, rank, id_, text, -order / SCORE_UNITS, fields, _PATH, concept_id, scope, None)
+        Hit(
+            query=query,
+            rank=rank,
+            id=id_,
+            text=text,
+            score=-order / SCORE_UNITS,
+            metadata=fields,
+            path=_PATH,
+            concept_id=concept_id,
+            scope=None if scope is None else stored_scope(scope),
+        )
         for rank, ((order, id_, text, _, concept_id, scope), fields) in enumerate(
             zip(shown, metadata, strict=True), 1
         )

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mirror_index.collection.fusing import HYBRID_DEPTH, fused_score, places, ranks_by_row
-from mirror_index.collection.hits import hit_of
 from mirror_index.collection.nearest import dense
 from mirror_index.collection.view import View
 from mirror_index.config import SearchOptions
 from mirror_index.index.exact import Answer, Ranked, exact_search, rank
 from mirror_index.records import Hit, normalise_text
+from mirror_index.store.concepts import stored_scope
 from mirror_index.store.expanding import records_of_text, records_of_texts
 from mirror_index.store.filter_sql import Predicate
 from mirror_index.store.trigrams import spelling_hits
@@ -129,17 +129,17 @@ class Search:
         shown.sort()
         metadata = decode_all([record[3] for _, _, record, _ in shown[:k]])
         return [
-            hit_of(
-                query,
-                rank,
-                id_,
-                shown_text,
-                text.score,
-                metadata[rank - 1],
-                text.path or found.path,
-                concept_id,
-                scope,
-                text.legs,
+            Hit(
+                query=query,
+                rank=rank,
+                id=id_,
+                text=shown_text,
+                score=text.score,
+                metadata=metadata[rank - 1],
+                path=text.path or found.path,
+                concept_id=concept_id,
+                scope=None if scope is None else stored_scope(scope),
+                legs=text.legs,
             )
             for rank, (_, id_, (_, _, shown_text, _, concept_id, scope), text) in enumerate(
                 shown[:k], 1

@@ -19,7 +19,7 @@ from mirror_index.vectors import BoolVector, FloatMatrix, IntVector, UnitRows
 
 if TYPE_CHECKING:
     from mirror_index.index.ann import AnnIndex
-    from mirror_index.index.lone import LoneSearch
+    from mirror_index.index.later import OneByOne
 
 _KEPT_FILTERS = 256
 _KEPT_ROWS = 4_000_000
@@ -62,7 +62,7 @@ class View:
         self._predicates: dict[str, Predicate] = {}
         self._allowed: dict[Predicate, IntVector] = {}
         self._gathered: list[tuple[IntVector, FloatMatrix]] = []
-        self.lone: dict[tuple[int, Any, Any], LoneSearch | None] = {}
+        self.lone: dict[tuple[int, Any, Any], OneByOne | None] = {}
         if before is not None:
             self._take_index(before)
 

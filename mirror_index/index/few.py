@@ -27,7 +27,7 @@ def rank_few(
     """
     near = vectors.take(rows, axis=0) if isinstance(vectors, np.ndarray) else vectors[rows]
     # One product of float64 numbers for each row: it depends on nothing but the query and the row.
-    cosines = np.vecdot(near.astype(np.float64), query.astype(np.float64)).tolist()
+    cosines = np.vecdot(near, query, dtype=np.float64).tolist()
     if not math.isfinite(sum(cosines)):
         return None
     pairs = zip(cosines, rows.tolist(), strict=True)

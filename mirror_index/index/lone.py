@@ -121,6 +121,10 @@ class LoneSearch:
         near: IntVector = self._rows[0, :k]
         return near
 
+    def score(self, k: int) -> float:
+        """Return the k-th score of what was found last."""
+        return float(self._scores[0, k - 1])
+
     def _there(self, rows: list[int]) -> bool:
         """Say whether all rows are there; a damaged file may name any row."""
         return min(rows) >= 0 and max(rows) < self._total

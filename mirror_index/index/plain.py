@@ -8,7 +8,7 @@ import numpy as np
 
 from mirror_index.index.ann import PREFIX_ROWS, AnnIndex, Nearby
 from mirror_index.index.exact import MARGIN, Answer, cut, rank
-from mirror_index.index.lone import LoneSearch
+from mirror_index.index.later import JoinedSearch, LaterRows, OneByOne
 from mirror_index.index.tails import FEW_ROWS, least_breadth, tail_of
 from mirror_index.vectors import BoolVector, FloatMatrix, IntVector, UnitRows
 
@@ -18,18 +18,21 @@ _NO_SCORE = -2.0
 
 def lone_search(
     vectors: UnitRows, index: AnnIndex, k: int, allowed: IntVector | None
-) -> LoneSearch | None:
+) -> OneByOne | None:
     """Return how to look for `k` rows for a query by itself, None where there is more to it.
 
-    There is nothing more where the index holds all rows as they are, and a graph is asked for few.
+    There is nothing more where the index holds its rows as they are, and a graph is asked for few.
     The search serves as long as the parameters of the index are the same.
     """
     depth, *deeper = index.depths(k)
     matching = len(vectors) if allowed is None else len(allowed)
-    whole = index.faithful and index.selects and index.rows == len(vectors)
+    whole = index.faithful and index.selects
     if deeper or not whole or k > PREFIX_ROWS or matching <= max(FEW_ROWS, depth):
         return None
-    return index.lone(depth, allowed, widen=least_breadth(index, allowed))
+    search = index.lone(depth, allowed, widen=least_breadth(index, allowed))
+    if index.rows == len(vectors):
+        return search
+    return JoinedSearch(search, LaterRows(vectors, index.rows, allowed))
 
 
 def quick_answer(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import random
 import sqlite3
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import FrozenInstanceError
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 from mirror_index.collection import Collection, alone
-from mirror_index.collection.hits import hit_of
 from mirror_index.config import Dtype, IndexSpec, SearchOptions
 from mirror_index.errors import CollectionCorruptError, MirrorIndexError, UsageError
 from mirror_index.index.ann import AnnIndex
@@ -112,27 +111,39 @@ def test_ties_are_ordered_by_id(reader: Collection) -> None:
     assert [hit.id for hit in hits] == ["a8"]
 
 
-def test_more_ties_than_are_found(folder: Path, reader: Collection) -> None:
-    """64 spellings of one vector: by row in arrays, by id in hits, and the first of all of them."""
+@pytest.mark.parametrize("held", [False, True])
+@pytest.mark.parametrize("kind", ["HNSW16", "IVF8,Flat"])
+def test_more_ties_than_are_found(tmp_path: Path, kind: str, held: bool) -> None:
+    """64 spellings of one vector: by row in arrays, by id in hits, alone as among many.
+
+    Where they came later than the index, they are the first of all of them.
+    """
     spellings = [
         "".join(
             char.upper() if number >> place & 1 else char for place, char in enumerate("abcdef")
         )
         for number in range(64)
     ]
-    with Collection.open(folder, encoder=ENCODER) as writer:
-        writer.add(
-            Record(id=f"s{63 - number:02d}", text=spelling, metadata={})
-            for number, spelling in enumerate(spellings)
-        )
-        writer.compact()  # the index holds them, too
-    query = ENCODER.encode(["abcdef"])
-    found = reader.nearest(query, 5)
-    assert found.scores[0].tolist() == pytest.approx([1.0] * 5)
-    assert found.rows.tolist() == reader.nearest(np.repeat(query, 2, axis=0), 5).rows[:1].tolist()
-    (hits,) = reader.search_vectors(query, SearchOptions(k=5))
-    assert hits == reader.search_vectors(np.repeat(query, 2, axis=0), SearchOptions(k=5))[0]
-    assert {hit.score for hit in hits} == {1.0}
+    tied = [
+        Record(id=f"s{63 - number:02d}", text=spelling, metadata={})
+        for number, spelling in enumerate(spellings)
+    ]
+    items, spec = [record(row) for row in range(ROWS)], IndexSpec(kind=kind)
+    first = [*items, *tied] if held else items
+    with Collection.build(tmp_path / "c", first, encoder=ENCODER, spec=spec) as reader:
+        reader.add([] if held else tied)
+        query = ENCODER.encode(["abcdef"])
+        twice = np.repeat(query, 2, axis=0)
+        reader.nearest(query)  # the state is at hand from here on
+        found = reader.nearest(query, 5)
+        assert found.scores[0].tolist() == pytest.approx([1.0] * 5)
+        assert reader.nearest(twice, 5).rows[:1].tolist() == found.rows.tolist()
+        (hits,) = reader.search_vectors(query, SearchOptions(k=5))
+        assert hits == reader.search_vectors(twice, SearchOptions(k=5))[0]
+        assert {hit.score for hit in hits} == {1.0}
+        if not held:
+            assert found.rows.tolist() == [list(range(ROWS, ROWS + 5))]
+            assert [hit.id for hit in hits] == [f"s{number:02d}" for number in range(5)]
 
 
 def test_a_damaged_row_takes_the_long_way(
@@ -329,17 +340,63 @@ def test_an_index_is_loaded_once_for_all_states_it_serves(
         assert len(loaded) >= 1
 
 
-def test_hits_are_what_their_class_makes() -> None:
-    values = dict(query="q", rank=1, text="t", score=0.5, metadata={"a": 1}, path="exact")
-    made = hit_of("q", 1, "i", "t", 0.5, {"a": 1}, "exact", "C1", "label", {"dense": 1})
-    wanted = Hit(id="i", concept_id="C1", scope=Scope.LABEL, legs={"dense": 1}, **values)  # type: ignore[arg-type]
-    assert made == wanted
-    assert repr(made) == repr(wanted)
-    assert type(made) is Hit
-    with pytest.raises(FrozenInstanceError):
-        made.rank = 2  # type: ignore[misc]
-    with pytest.raises(CollectionCorruptError, match="scope"):
-        hit_of("q", 1, "i", "t", 0.5, {}, "exact", None, "nonsense", None)
+@pytest.mark.parametrize("seed", range(4))
+def test_after_changes_that_the_index_does_not_hold(
+    folder: Path, reader: Collection, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Random adds, updates and deletes: what came later stands beside the index, and is found."""
+    monkeypatch.setattr("mirror_index.collection.nearest.FILTER_EXACT_ROWS", 100)
+    draw = random.Random(seed)
+    with Collection.open(folder, encoder=ENCODER) as writer:
+        for step in range(5):
+            new = [record(ROWS + 40 * step + place, step) for place in range(draw.randrange(1, 40))]
+            old = [record(draw.randrange(ROWS), step + 2) for _ in range(10)]
+            more = [Record(id=f"c{step}", text=text(3 + step).title(), metadata={"version": 1})]
+            writer.add([*new, *more])
+            writer.update({item.id: item for item in old}.values())
+            if draw.random() < 0.7:
+                writer.delete({f"r{draw.randrange(ROWS):04d}" for _ in range(8)})
+            same(reader, draw.choice([1, 3, 10]))
+            query = ENCODER.encode([new[-1].text])
+            (hits,) = reader.search_vectors(query, SearchOptions(k=1))
+            assert (hits[0].id, hits[0].score) == (new[-1].id, 1.0)
+
+
+def test_what_came_later_takes_no_longer_way(
+    folder: Path, reader: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Collection.open(folder, encoder=ENCODER) as writer:
+        writer.add(record(row) for row in range(ROWS, ROWS + 50))
+    queries = ENCODER.encode([text(ROWS + 7), "something else", text(100)])
+    many = reader.search_vectors(queries)
+    rows = reader.nearest(queries)
+
+    def never(*_: Any, **__: Any) -> Any:
+        raise AssertionError("the long way")
+
+    monkeypatch.setattr("mirror_index.collection.reader.hits_of", never)
+    monkeypatch.setattr("mirror_index.collection.reader.nearest_of", never)
+    for place, query in enumerate(queries):
+        assert reader.search_vectors(query[None]) == [many[place]]
+        assert reader.nearest(query[None]).rows.tolist() == [rows.rows[place].tolist()]
+    assert many[0][0].id == f"r{ROWS + 7:04d}"
+
+
+def test_hits_say_what_is_stored_of_their_records(tmp_path: Path) -> None:
+    items = [
+        Record(id=f"n{row}", text=text(row), concept_id=f"C{row}", scope=Scope.LABEL, metadata={})
+        for row in range(ROWS)
+    ]
+    spec = IndexSpec(kind="HNSW16")
+    with Collection.build(tmp_path / "c", items, encoder=ENCODER, spec=spec) as made:
+        (several,) = made.search_vectors(QUERIES[:1])  # the state is at hand from here on
+        (hits,) = made.search_vectors(ENCODER.encode([text(7)]))
+        first = Hit(
+            query="", rank=1, id="n7", text=text(7), score=1.0, metadata={}, path="candidates",
+            concept_id="C7", scope=Scope.LABEL, legs=None,
+        )  # fmt: skip
+        assert hits[0] == first
+        assert len(several) == len(hits) == 10
 
 
 def test_threads_get_their_own_answers(reader: Collection) -> None:

@@ -256,9 +256,10 @@ def test_what_is_not_quick(index: AnnIndex, rows: list[int], scores: list[float]
     assert quick_answer(unit(1), unit(ROWS), odd, 3, None) is None
 
 
-def test_nor_is_what_the_index_does_not_hold_or_few_rows(index: AnnIndex) -> None:
-    assert quick_answer(unit(1), unit(ROWS + 1), index, 3, None) is None
+def test_nor_are_few_rows_or_codes(index: AnnIndex) -> None:
     assert quick_answer(unit(1), unit(ROWS), index, 3, np.arange(200)) is None
+    codes = build_ann(unit(ROWS), "IVF8,PQ8x4fs")
+    assert quick_answer(unit(1), unit(ROWS), codes, 3, None) is None
 
 
 def test_ties_at_the_end_of_a_quick_answer_come_along(index: AnnIndex) -> None:
