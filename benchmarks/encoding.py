@@ -108,8 +108,8 @@ def _load(folder: Path) -> _Paths:
         raise UnavailableError("the peer is absent: pip install 'mirror-index[bench]'") from error
     import torch
 
+    from mirror_index.encoding.arithmetic import cpu_has_int8
     from mirror_index.encoding.default import default_encoder_folder
-    from mirror_index.encoding.fastpath import cpu_has_int8
 
     fast = load_encoder(None, _config(Precision.AUTO))
     plain = load_encoder(None, _config(Precision.FLOAT32))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from os import PathLike
@@ -38,6 +38,17 @@ def several(texts: Sequence[str]) -> Sequence[str]:
         if not isinstance(text, str):
             raise UsageError("this is not a text", value=text, remedy="Pass a list of strings")
     return texts
+
+
+def several_ids(ids: Iterable[str]) -> Iterable[str]:
+    """Return ids as they are, unless they are one id, each letter of which would be one.
+
+    Raises:
+        UsageError: one id where several are wanted.
+    """
+    if isinstance(ids, str):
+        raise UsageError("one id where several are wanted", value=ids, remedy="Pass a list")
+    return ids
 
 
 def refuse_name(items: object) -> None:

@@ -23,6 +23,10 @@ from mirror_index.errors import CollectionError, UsageError
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
+# What a script passes for a variable that is not set would be taken for the working folder.
+_NO_NAME = "an empty name: name a file or folder"
+
+
 class _Home(click.Path):
     """A folder; shells leave ``~`` alone in ``--home=~/x``, and nobody replaces it in variables."""
 
@@ -32,6 +36,8 @@ class _Home(click.Path):
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> Any:  # noqa: ANN401 - as click has it
+        if not value:
+            self.fail(_NO_NAME, param, ctx)
         # Not Path.expanduser, which raises for a user that is not there.
         return super().convert(os.path.expanduser(value), param, ctx)  # noqa: PTH111
 
@@ -45,6 +51,8 @@ class _NewPath(click.Path):
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> Any:  # noqa: ANN401 - as click has it
+        if not value:
+            self.fail(_NO_NAME, param, ctx)
         if value == "-":
             self.fail("this is not written to standard output: name a file", param, ctx)
         return super().convert(value, param, ctx)
@@ -227,11 +235,19 @@ def find_collection(name: str, home: Path) -> Path:
     """Return the folder of a collection given by path or by name.
 
     Raises:
+        UsageError: an empty name.
         CollectionError: neither a path nor a name under `home`.
     """
+    _require_name(name)
     folder = collection_folder(name, home)
     if folder is not None:
         return folder
+    if Path(name).is_file():
+        raise CollectionError(
+            "a collection is a folder, and this is a file",
+            value=name,
+            remedy="Name the folder that was built; a source is read with `mirror-index build`",
+        )
     raise CollectionError(
         "no such collection",
         value=name,
@@ -240,8 +256,18 @@ def find_collection(name: str, home: Path) -> Path:
     )
 
 
+def _require_name(name: str) -> None:
+    if not name:
+        raise UsageError("the collection has an empty name", remedy="Give a name or a path")
+
+
 def place_collection(name: str, home: Path) -> Path:
-    """Return the folder for a new collection: a bare word goes under `home`, `./word` does not."""
+    """Return the folder for a new collection: a bare word goes under `home`, `./word` does not.
+
+    Raises:
+        UsageError: an empty name.
+    """
+    _require_name(name)
     path = Path(name)
     bare = not any(separator in name for separator in (os.sep, os.altsep) if separator)
     return home / name if bare and not path.exists() else path

@@ -28,7 +28,7 @@ def command(collection: str, encoder: str | None, home: Path, as_json: bool) -> 
     from mirror_index.collection.repairing import repair_collection
     from mirror_index.encoding import load_query_encoder
 
-    loaded = load_query_encoder(Path(encoder)) if encoder else None
+    loaded = None if encoder is None else load_query_encoder(Path(encoder))
     folder = options.find_collection(collection, home)
     report = repair_collection(folder, encoder=loaded, reporter=BarReporter())
     if as_json:

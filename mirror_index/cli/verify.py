@@ -24,7 +24,7 @@ def command(collection: str, recall: bool, encoder: str | None, home: Path, as_j
     from mirror_index.collection.verifying import verify_collection
     from mirror_index.encoding import load_query_encoder
 
-    loaded = load_query_encoder(Path(encoder)) if encoder else None
+    loaded = None if encoder is None else load_query_encoder(Path(encoder))
     folder = options.find_collection(collection, home)
     report = verify_collection(folder, recall=recall, encoder=loaded)
     if as_json:

@@ -19,7 +19,15 @@ from mirror_index.collection.report import TextAudit
 from mirror_index.config import SearchOptions
 from mirror_index.errors import CollectionError, UsageError
 from mirror_index.names import NAME_KEY_VERSION
-from mirror_index.records import Concept, Hit, Record, Rejected, normalise_text, several
+from mirror_index.records import (
+    Concept,
+    Hit,
+    Record,
+    Rejected,
+    normalise_text,
+    several,
+    several_ids,
+)
 from mirror_index.store import concepts as stored_concepts
 from mirror_index.store.concepts import StoredName
 from mirror_index.store.expanding import stored_records
@@ -230,9 +238,12 @@ class CollectionReader(OpenCollection):
         """Return concepts by id or alternative id, under the id asked for, without their names.
 
         Dictionary rows without a concept of their own count as a concept labelled by its best name.
+
+        Raises:
+            UsageError: one id instead of several.
         """
         with self._reading() as view:
-            return stored_concepts.concepts_by_id(view.store.connection, ids)
+            return stored_concepts.concepts_by_id(view.store.connection, several_ids(ids))
 
     def id_prefixes(self) -> set[str]:
         """Return what stands before the first colon of the ids and alternative ids of concepts."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -17,6 +18,7 @@ from mirror_index.errors import UsageError
 from mirror_index.index.vectorfile import VectorWriter, map_rows
 from mirror_index.names import NAME_KEY_VERSION
 from mirror_index.progress import Reporter
+from mirror_index.records import several_ids
 from mirror_index.store import committing, compacting, counting, deleting, undo
 from mirror_index.store.filter_sql import EVERYTHING, Predicate
 from mirror_index.store.generations import Generation
@@ -31,10 +33,9 @@ def delete(
     folder: Path, ids: Iterable[str] | None, where: Predicate | None, *, timeout: float
 ) -> ChangeReport:
     """Delete records by id and filter; see `Collection.delete`."""
-    if isinstance(ids, str):
-        raise UsageError("one id where several are wanted", value=ids, remedy="Pass a list")
     if ids is None and where is None:
         raise UsageError("nothing says what to delete", remedy="Give ids or a filter")
+    ids = None if ids is None else several_ids(ids)
     started = time.perf_counter()
     with writing(folder, timeout) as store:
         current = require_generation(store, folder)
@@ -89,11 +90,7 @@ def compact(
         chunks = _copy_rows(folder, current, rows, name, reporter)
         ann = _rebuild_ann(folder, store, current, rows, name, encoder, reporter)
         with store.transaction() as connection:
-            compacting.renumber(connection, chunks, current.number + 1)
-            if store.meta("name_key_version") != NAME_KEY_VERSION:
-                compacting.key_names_again(connection)
-                store.set_meta("name_key_version", NAME_KEY_VERSION)
-            undo.forget(connection)
+            _number_anew(store, connection, chunks, current.number + 1)
             totals = counting.totals(connection)
             report = ChangeReport(
                 verb="compact", generation=current.number + 1, records=totals.records
@@ -114,6 +111,17 @@ def compact(
         if unshrunk is not None:
             reporter.note(f"{DATABASE} keeps its free pages until the next compact: {unshrunk}")
     return replace(report, seconds=time.perf_counter() - started)
+
+
+def _number_anew(
+    store: WriteStore, connection: sqlite3.Connection, chunks: Sequence[Chunk], generation: int
+) -> None:
+    """Give the texts the rows they have now, and names the keys they would get today."""
+    compacting.renumber(connection, chunks, generation)
+    if store.meta("name_key_version") != NAME_KEY_VERSION:
+        compacting.key_names_again(connection)
+        store.set_meta("name_key_version", NAME_KEY_VERSION)
+    undo.forget(connection)
 
 
 def _write(store: WriteStore, state: Generation, report: ChangeReport) -> None:

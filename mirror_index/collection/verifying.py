@@ -25,6 +25,7 @@ from mirror_index.vectors import EncoderLike
 
 _SHOWN = 10
 _RESTORE = "Restore the file from a copy, or build the collection again with --overwrite"
+_OTHER = "The collection keeps its own encoder; give the one it was built with, or none"
 _REPAIR = "Run `mirror-index repair`, which makes it again"
 _STOPPED_BY = (CollectionCorruptError, sqlite3.DatabaseError, ValueError, KeyError, TypeError)
 _HARMLESS = ("leftover", "stranger")
@@ -175,7 +176,9 @@ class _Verification:
 
     def _probes(self) -> Iterator[Problem]:
         generation = self._generation
-        where = generation.encoder_folder if self._given is None else "the encoder given"
+        where, remedy = generation.encoder_folder, _RESTORE
+        if self._given is not None:
+            where, remedy = "the encoder given", _OTHER
         try:
             encoder = self._given or load_own(self._folder, generation)
             probes.check_fingerprint(
@@ -185,7 +188,7 @@ class _Verification:
             probes.check(encoder, stored, str(self._folder))
             self._encoder = encoder
         except MirrorIndexError as error:
-            yield Problem(kind="encoder", where=where, what=error.what, remedy=_RESTORE)
+            yield Problem(kind="encoder", where=where, what=error.what, remedy=remedy)
 
     def _leftovers(self) -> Iterator[Problem]:
         for path in housekeeping.leftovers(self._folder, self._generation):

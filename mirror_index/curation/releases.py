@@ -87,7 +87,7 @@ def read_release(
         raise SourceError(
             "the source holds no concepts",
             where=str(source),
-            remedy="Name an ontology, or the column of the concept ids",
+            remedy="Name an ontology, or the column of the concept ids (--concept-column)",
         )
     return release
 

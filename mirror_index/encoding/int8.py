@@ -18,13 +18,13 @@ from typing import Any
 import torch
 from torch.nn import functional
 
+from mirror_index.encoding.arithmetic import cpu_has_bfloat16
 from mirror_index.encoding.fastpath import (
     FloatLinear,
     Forward,
     LeanBert,
     Linear,
     Weights,
-    cpu_has_bfloat16,
 )
 from mirror_index.encoding.shapes import positions
 from mirror_index.encoding.workers import one_thread

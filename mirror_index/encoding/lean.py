@@ -6,8 +6,9 @@ from safetensors.torch import load_file
 
 from mirror_index import durable
 from mirror_index.config import EncoderConfig, Precision
+from mirror_index.encoding.arithmetic import resolve_precision
 from mirror_index.encoding.bulk import BulkEncoder, resolve_device
-from mirror_index.encoding.fastpath import lean_forward, resolve_precision
+from mirror_index.encoding.fastpath import lean_forward
 from mirror_index.encoding.known import bert_fields, has_fingerprint, keeps_recipe
 from mirror_index.encoding.onnx import OnnxEncoder
 from mirror_index.encoding.recipe import WEIGHTS_FILE

@@ -14,8 +14,9 @@ import torch
 
 from mirror_index import durable
 from mirror_index.config import EncoderConfig, Pooling, Precision
+from mirror_index.encoding.arithmetic import resolve_precision
 from mirror_index.encoding.bulk import BulkEncoder, resolve_device
-from mirror_index.encoding.fastpath import Forward, bulk_forward, resolve_precision
+from mirror_index.encoding.fastpath import Forward, bulk_forward
 from mirror_index.encoding.fingerprint import Weight, fingerprint_of
 from mirror_index.encoding.pooling import pool
 from mirror_index.encoding.recipe import Recipe, refuse_padded_mean, write_recipe

@@ -123,8 +123,9 @@ def fold_word(word: str) -> str:
 
 
 def _american(word: str) -> str:
-    for pattern, american in _TO_AMERICAN:
-        word = pattern.sub(american, word)
+    if _ANY_BRITISH.search(word):
+        for pattern, american in _TO_AMERICAN:
+            word = pattern.sub(american, word)
     return word
 
 
@@ -137,6 +138,11 @@ def _anchored(british: str, letters: str) -> re.Pattern[str]:
 
 _TO_AMERICAN = tuple((_anchored(british, british), american) for british, american in BRITISH)
 _TO_BRITISH = tuple((_anchored(british, american), british) for british, american in BRITISH)
+# Most words hold none of them, which one search tells.
+_ANY_BRITISH, _ANY_AMERICAN = (
+    re.compile("|".join(pattern.pattern for pattern, _ in pairs))
+    for pairs in (_TO_AMERICAN, _TO_BRITISH)
+)
 
 
 def variants(key: str) -> Iterator[str]:
@@ -182,7 +188,7 @@ def _forms(word: str, fewest: int) -> tuple[str, ...]:
 
 
 def _british(word: str) -> Iterator[str]:
-    for pattern, british in _TO_BRITISH:
+    for pattern, british in _TO_BRITISH if _ANY_AMERICAN.search(word) else ():
         changed = pattern.sub(british, word)
         if changed != word:
             yield changed

@@ -115,6 +115,8 @@ def _walk(node: exp.Expression, depth: int) -> Filter:
 
 
 def _leaf(node: exp.Expression) -> Filter:
+    if _is_column(node):
+        raise _refuse(node, "is a column by itself; a yes or no is compared too: = true, = false")
     leaf = _LEAVES.get(type(node))
     extras = {name for name, value in node.args.items() if value} - _PARTS
     if leaf is None or extras:
@@ -158,7 +160,7 @@ def _between(node: exp.Expression) -> Between:
 
 def _is(node: exp.Expression) -> IsNull:
     if not isinstance(node.expression, exp.Null):
-        raise _refuse(node)
+        raise _refuse(node, "has something else than NULL after IS; compare with = instead")
     return IsNull(column=_column(node.this))
 
 

@@ -10,8 +10,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mirror_index.config import MirrorConfig
+from mirror_index.config import MirrorConfig, Pooling
 from mirror_index.encoding.masked import load_prediction_head
+from mirror_index.encoding.recipe import Recipe
 from mirror_index.encoding.transformer import TransformerEncoder
 from mirror_index.progress import Reporter
 from mirror_index.tuning.augment import Span
@@ -45,24 +46,24 @@ class Attempt:
 
 def attempt(
     base: TransformerEncoder,
-    source: str | Path | None,
+    folder: Path,
     parts: Split,
     config: MirrorConfig,
     output: Path,
     team: Team,
     reporter: Reporter,
 ) -> Attempt:
-    """Train a copy of the base, which came from `source`; its checkpoint lies beside `output`.
+    """Train a copy of the base, which came from `folder`, with the pooling that `config` says.
+
+    The checkpoint lies beside `output`.
 
     Raises:
         EncoderError: a warm-up is asked for, and the base has no head or no mask token for it.
         TuningError: what `train` raises.
         UsageError: a precision that is not for training; another run's checkpoint.
     """
-    recipe = replace(base.recipe, pooling=config.pooling or base.recipe.pooling)
-    shortened = replace(recipe, max_length=min(recipe.max_length, config.max_length))
-    model = copy.deepcopy(base.model)
-    student = TransformerEncoder(model, base.tokenizer, shortened, base.config)
+    recipe = replace(base.recipe, pooling=Pooling(config.pooling))
+    student = _student(base, recipe, config.max_length)
     sampler = PairSampler(parts, config, base.tokenizer.mask_token, _token_spans(base))
     optimisation = plan(sampler, config, base.device)
     checkpoint = Checkpoint(
@@ -72,22 +73,18 @@ def attempt(
     )
     warm = Trace(losses=(), finite=True)
     if config.mlm_steps:
+        head = load_prediction_head(folder, student.model)
+        part = replace(checkpoint, file=MLM_FILE)
+        texts = parts.strings
         warm = warm_up(
-            student,
-            load_prediction_head(source, model),
-            parts.strings,
-            config,
-            optimisation,
-            reporter,
-            team=team,
-            checkpoint=replace(checkpoint, file=MLM_FILE),
+            student, head, texts, config, optimisation, reporter, team=team, checkpoint=part
         )
     trace = Trace(losses=(), finite=False)
     if warm.finite:
         trace = train(
             student, sampler, config, optimisation, reporter, team=team, checkpoint=checkpoint
         )
-    tuned = TransformerEncoder(model, base.tokenizer, recipe, base.config)
+    tuned = TransformerEncoder(student.model, base.tokenizer, recipe, base.config)
     return Attempt(
         tuned=tuned if trace.finite else None,
         losses=trace.losses,
@@ -97,6 +94,12 @@ def attempt(
         used=asdict(optimisation),
         checkpoint=checkpoint,
     )
+
+
+def _student(base: TransformerEncoder, recipe: Recipe, max_length: int) -> TransformerEncoder:
+    """Return a copy of the base to train, on as many tokens as a training text may have."""
+    shortened = replace(recipe, max_length=min(recipe.max_length, max_length))
+    return TransformerEncoder(copy.deepcopy(base.model), base.tokenizer, shortened, base.config)
 
 
 def _token_spans(base: TransformerEncoder) -> Any:  # noqa: ANN401 - Callable[[str], list[Span]]

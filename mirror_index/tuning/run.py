@@ -106,14 +106,16 @@ def _tuned(
     reporter: Reporter,
 ) -> TuneResult:
     """Do the work of `tune` as one of several processes, usually one of one."""
+    from mirror_index.encoding.loading import encoder_folder
     from mirror_index.tuning.attempt import attempt
 
     clock = _Clock()
     corpus, parts = _read(items, config, reporter)
     clock.lap("read")
-    base = _base(encoder, config)
-    config = replace(config, pooling=config.pooling or _pooling(base, encoder, config.preset))
-    made = attempt(base, encoder, parts, config, output, processes, reporter)
+    place = encoder_folder(encoder)
+    base = _base(place, config)
+    config = replace(config, pooling=config.pooling or _pooling(base, place, config.preset))
+    made = attempt(base, place, parts, config, output, processes, reporter)
     clock.lap("tune")
     probes = make_probes(parts, config.seed)
     before, after = _answers(base, made.tuned, probes, reporter)
@@ -138,22 +140,20 @@ def _tuned(
     return TuneResult(folder=output, card=card, seconds=clock.total(), leads=processes.leads)
 
 
-def _base(source: str | Path | None, config: MirrorConfig) -> TransformerEncoder:
+def _base(folder: Path, config: MirrorConfig) -> TransformerEncoder:
     settings = EncoderConfig(
         device=config.device, precision=config.precision, threads=config.threads
     )
-    return load_encoder(source, settings)
+    return load_encoder(folder, settings)
 
 
-def _pooling(base: TransformerEncoder, source: str | Path | None, preset: Preset) -> Pooling:
+def _pooling(base: TransformerEncoder, folder: Path, preset: Preset) -> Pooling:
     """Return the pooling to tune with where none is asked for.
 
     That of the base, but for sentences on a base as pretraining left it, which was never made for
     any: the first token then, as published.
     """
-    from mirror_index.encoding.loading import encoder_folder
-
-    if preset is Preset.SENTENCE and is_raw(encoder_folder(source)):
+    if preset is Preset.SENTENCE and is_raw(folder):
         return Pooling.CLS
     return base.recipe.pooling
 

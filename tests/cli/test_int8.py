@@ -9,7 +9,7 @@ import pytest
 
 from mirror_index.config import EncoderConfig, Precision
 from mirror_index.encoding import load_encoder
-from mirror_index.encoding.fastpath import cpu_has_int8
+from mirror_index.encoding.arithmetic import cpu_has_int8
 from tests.cli.conftest import Run
 
 TEXTS = ("short stature", "broad nose")

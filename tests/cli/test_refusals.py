@@ -9,6 +9,7 @@ import pytest
 
 from mirror_index.cli.app import app
 from tests.cli.conftest import Run
+from tests.tiny import write_tiny_encoder
 
 
 @pytest.fixture
@@ -130,3 +131,44 @@ def test_help_of_verify_says_whose_answers_are_checked(run: Run) -> None:
     verify = app.get_command(None, "verify")  # type: ignore[arg-type]
     (option,) = (one for one in verify.params if one.name == "encoder")  # type: ignore[union-attr]
     assert "not those of the stored encoder" in option.help  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["build", "s.csv", "-o", ""],
+        ["info", ""],
+        ["search", "", "rye"],
+        ["tune", "s.csv", "-o", ""],
+        ["encode", "s.csv", "-o", ""],
+        ["list", "--home", ""],
+    ],
+)
+def test_an_empty_name_is_not_the_working_folder(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("s.csv").write_text("id,text\na,rye\n")
+    refused = run(*line)
+    assert refused.status == 2
+    assert "empty name" in refused.err
+    assert [path.name for path in tmp_path.iterdir()] == ["s.csv"]
+
+
+def test_a_file_is_no_collection(run: Run, collection: Path) -> None:
+    for file in (collection / "collection.db", collection.parent / "s.csv"):
+        refused = run("info", file)
+        assert (refused.status, "a collection is a folder" in refused.err) == (1, True)
+
+
+def test_an_encoder_given_to_a_check_is_looked_at(
+    run: Run, collection: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = write_tiny_encoder(tmp_path / "other", "roberta")
+    found = run("verify", collection, "--encoder", other)
+    assert found.status == 1
+    assert "give the one it was built with" in found.err + found.out
+    assert "Restore" not in found.out
+    monkeypatch.chdir(tmp_path)
+    for verb in ("verify", "repair"):
+        assert "not a model" in run(verb, collection, "--encoder", "").err

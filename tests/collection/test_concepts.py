@@ -8,7 +8,7 @@ import pytest
 
 from mirror_index.collection import Collection
 from mirror_index.config import OnDuplicate, SearchOptions
-from mirror_index.errors import CollectionError
+from mirror_index.errors import CollectionError, UsageError
 from mirror_index.names import name_key
 from mirror_index.records import Concept, Name, Record, Scope
 from tests.fakes import HashEncoder
@@ -59,6 +59,8 @@ def keys(collection: Collection, *texts: str) -> list[tuple[str, str, Scope, boo
 
 def test_concepts_come_back_without_their_names(collection: Collection) -> None:
     found = collection.concepts(["X:1", "X:8", "X:2", "X:404"])
+    with pytest.raises(UsageError, match="one id where several are wanted: 'X:1'"):
+        collection.concepts("X:1")
     assert list(found) == ["X:1", "X:8", "X:2"]
     assert found["X:1"] == found["X:8"]
     stored = found["X:1"]

@@ -12,7 +12,7 @@ import torch
 from mirror_index.collection import Collection
 from mirror_index.config import EncoderConfig, Pooling, Precision, SearchOptions
 from mirror_index.encoding import int8, load_encoder
-from mirror_index.encoding.fastpath import cpu_has_int8, resolve_precision
+from mirror_index.encoding.arithmetic import cpu_has_int8, resolve_precision
 from mirror_index.encoding.known import open_known
 from mirror_index.encoding.lean import open_lean
 from mirror_index.errors import EncoderError
@@ -171,7 +171,7 @@ def test_an_encoder_that_loses_too_much_is_refused(
 
 
 def test_a_machine_without_the_instructions_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mirror_index.encoding.fastpath.cpu_has_int8", lambda: False)
+    monkeypatch.setattr("mirror_index.encoding.arithmetic.cpu_has_int8", lambda: False)
     with pytest.raises(EncoderError, match="AVX-512 VNNI"):
         resolve_precision(Precision.INT8, CPU)
 

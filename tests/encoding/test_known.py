@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 from mirror_index.config import EncoderConfig, Pooling, Precision
 from mirror_index.encoding import load_encoder, open_encoder
 from mirror_index.encoding.adaptive import AdaptiveEncoder
-from mirror_index.encoding.fastpath import cpu_has_bfloat16
+from mirror_index.encoding.arithmetic import cpu_has_bfloat16
 from mirror_index.encoding.known import KnownEncoder, open_known
 from mirror_index.encoding.lean import open_lean
 from mirror_index.encoding.transformer import TransformerEncoder

@@ -197,3 +197,15 @@ def test_the_reading_connection_reaches_nothing_else(collection: Collection) -> 
 def test_the_built_in_columns_need_no_record(tmp_path: Path) -> None:
     with Collection.build(tmp_path / "c", [], encoder=HashEncoder()) as empty:
         assert empty.search(["x"], SearchOptions(where="anything = 1")) == [[]]
+
+
+@pytest.mark.parametrize("text", ["veg", "year > 3 and veg", "not veg", "(veg)", "veg or year = 1"])
+def test_a_column_by_itself_is_told_how_it_compares(text: str) -> None:
+    with pytest.raises(FilterError, match=r"veg is a column by itself.*= true"):
+        parse_filter(text)
+
+
+@pytest.mark.parametrize("text", ["veg is true", "veg is not false"])
+def test_is_goes_with_null_alone(text: str) -> None:
+    with pytest.raises(FilterError, match="than NULL after IS; compare with ="):
+        parse_filter(text)

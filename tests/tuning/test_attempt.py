@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from mirror_index.config import EncoderConfig, MaskUnit, MirrorConfig, Precision
+from mirror_index.config import EncoderConfig, MaskUnit, MirrorConfig, Pooling, Precision
 from mirror_index.encoding import load_encoder
 from mirror_index.progress import SILENT
 from mirror_index.tuning.attempt import _request, _token_spans, attempt
@@ -28,11 +28,13 @@ def test_token_spans_are_the_tokenizers_own(tiny: Tiny) -> None:
 
 def test_masked_tokens_are_trained_on(tiny: Tiny, phrases: list[str], tmp_path: Path) -> None:
     base = load_encoder(tiny("bert"), EncoderConfig(device="cpu"))
-    config = MirrorConfig(precision=Precision.FLOAT32, batch_size=30, mask_from=0)
+    config = MirrorConfig(
+        precision=Precision.FLOAT32, batch_size=30, mask_from=0, pooling=Pooling.MEAN
+    )
     found = {
         unit: attempt(
             base,
-            None,
+            tiny("bert"),
             parts_of(phrases[:30]),
             replace(config, mask=unit),
             tmp_path / "x",
