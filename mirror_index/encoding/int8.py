@@ -37,7 +37,7 @@ FAITHFUL = 0.995
 """Least mean cosine to the float32 pass over drawn sequences, below which int8 is refused."""
 
 _LENGTHS = (1, 2, 4, 6, 10, 14, 22, 30, 46, 62)
-_TOKENS = 240  # a length
+_TOKENS = 400  # a length
 _LEVELS = 255
 _ZERO = 128
 _TINY = 1e-6
