@@ -12,6 +12,7 @@ wide input takes most of what it would save to be read as integers.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -19,13 +20,7 @@ import torch
 from torch.nn import functional
 
 from mirror_index.encoding.arithmetic import cpu_has_bfloat16
-from mirror_index.encoding.fastpath import (
-    FloatLinear,
-    Forward,
-    LeanBert,
-    Linear,
-    Weights,
-)
+from mirror_index.encoding.fastpath import FloatLinear, Forward, LeanBert, Linear, Weights
 from mirror_index.encoding.shapes import positions
 from mirror_index.encoding.workers import one_thread
 from mirror_index.errors import EncoderError
@@ -56,7 +51,7 @@ def quantised(
         frame: token ids of the empty text: drawn tokens are put before the last of them.
 
     Raises:
-        EncoderError: the encoder loses too much in 8 bits.
+        EncoderError: the encoder loses too much in 8 bits, or its weights are damaged.
     """
     watched: dict[tuple[str, ...], _Watched] = {}
 
@@ -133,6 +128,9 @@ class Int8Linear:
     Args:
         watched: weights, bias and the ranges of the input.
         dtype: of its input and output.
+
+    Raises:
+        EncoderError: no range: the weights hold NaN or Inf.
     """
 
     def __init__(self, watched: _Watched, dtype: torch.dtype) -> None:
@@ -140,6 +138,12 @@ class Int8Linear:
         reach = watched.weight.abs().amax(dim=0).clamp(min=_TINY)
         smooth = size**SMOOTHING / reach ** (1 - SMOOTHING)
         low, high = float((watched.low / smooth).min()), float((watched.high / smooth).max())
+        if not math.isfinite(high - low):
+            raise EncoderError(
+                "the encoder returns NaN or Inf for random tokens",
+                value="int8",
+                remedy="Try --precision float32; if it stays, the weights are damaged",
+            )
         self.scale = max(high - low, _TINY) / _LEVELS
         self.zero = round(-low / self.scale)
         weight = watched.weight * smooth

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +22,7 @@ from mirror_index.encoding.pooling import pool
 from mirror_index.encoding.recipe import Recipe, refuse_padded_mean, write_recipe
 from mirror_index.encoding.tokenising import FastTokeniser
 from mirror_index.errors import EncoderError
-from mirror_index.vectors import FloatVector
+from mirror_index.vectors import Encoded, FloatVector
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -101,6 +101,11 @@ class TransformerEncoder(BulkEncoder):
     def _fast(self) -> Forward:
         frame = self._tokenise([""]).ids[0]
         return bulk_forward(self.model, self.precision, frame)
+
+    def encode_audited(self, texts: Sequence[str]) -> Encoded:
+        """Like `encode`, with token counts, truncation and unknown-token flags."""
+        _ = self._fast  # made here, once, and not by each of the threads
+        return super().encode_audited(texts)
 
     def _run(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         return self._fast(ids, mask)

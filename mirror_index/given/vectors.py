@@ -61,6 +61,9 @@ class GivenVectors:
         export: Callable[[Path], object] | None = getattr(encoder, "export_onnx", None)
         if export is not None:
             self.export_onnx = export
+        exactly: Callable[[str], FloatVector] | None = getattr(encoder, "encode_reference", None)
+        if exactly is not None:
+            self.encode_reference = exactly  # the collection's probes are not in bulk arithmetic
         self.probe_texts: Sequence[str] = getattr(encoder, "probe_texts", CANARIES)
 
     @property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from mirror_index.collection import Collection
 from mirror_index.config import EncoderConfig, Pooling, Precision, SearchOptions
 from mirror_index.encoding import int8, load_encoder
 from mirror_index.encoding.arithmetic import cpu_has_int8, resolve_precision
+from mirror_index.encoding.fastpath import bulk_forward
 from mirror_index.encoding.known import open_known
 from mirror_index.encoding.lean import open_lean
 from mirror_index.errors import EncoderError
@@ -168,6 +171,31 @@ def test_an_encoder_that_loses_too_much_is_refused(
     monkeypatch.setattr(int8, "SMOOTHING", 40.0)  # sizes that leave nothing of the small columns
     with pytest.raises(EncoderError, match="loses too much in int8"):
         load_encoder(tiny("bert"), INT8).encode(["a"])
+
+
+@needs_int8
+def test_damaged_weights_are_told_as_such(tiny: Tiny) -> None:
+    encoder = load_encoder(tiny("bert"), INT8)
+    with torch.no_grad():
+        encoder.model.encoder.layer[1].attention.output.dense.weight[0, 0] = torch.nan
+    with pytest.raises(EncoderError, match="NaN or Inf"):
+        encoder.encode(["a"])
+
+
+def test_the_fast_pass_is_made_once_for_all_threads(
+    tiny: Tiny, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+
+    def slowly(*arguments: object) -> object:
+        made.append(threading.current_thread().name)
+        time.sleep(0.05)  # long enough for another thread to ask too
+        return bulk_forward(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("mirror_index.encoding.transformer.bulk_forward", slowly)
+    config = EncoderConfig(device="cpu", threads=2, batch_tokens=64)
+    load_encoder(tiny("bert"), config).encode(sample_texts())
+    assert made == [threading.main_thread().name]
 
 
 def test_a_machine_without_the_instructions_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
